@@ -1,0 +1,30 @@
+package identity
+
+// Kind tells a person from an agent. It is decided by how a caller
+// authenticated, never by what the caller says.
+type Kind string
+
+// The kinds of caller.
+const (
+	Agent  Kind = "agent"
+	Person Kind = "person"
+)
+
+// Caller is who is calling, as the credential proved it.
+type Caller struct {
+	// Org is the organization; nothing of another one is ever visible.
+	Org string `json:"org"`
+	// Subject is the id that run data records as `by`: an agent's name, or a
+	// person's email address in lower case.
+	Subject string `json:"subject"`
+	Kind    Kind   `json:"kind"`
+	// Groups are the ids of the groups a person belongs to.
+	Groups []string `json:"groups,omitempty"`
+	// Operator may cancel runs, send events and decides escalated work.
+	Operator bool `json:"operator,omitempty"`
+	// Publisher may import, bind and publish processes.
+	Publisher bool `json:"publisher,omitempty"`
+}
+
+// IsPerson reports whether the caller authenticated as a human.
+func (c Caller) IsPerson() bool { return c.Kind == Person }

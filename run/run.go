@@ -1,0 +1,153 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/agentprocess-temporal/server/process"
+)
+
+// Run is a run together with the process it pins, the writes it remembers and
+// the notifications it owes. Methods that change it are not safe for
+// concurrent use.
+type Run struct {
+	Process *process.Process `json:"-"`
+	Record
+	// Requests are the writes whose outcome must be known again.
+	Requests []Request `json:"requests,omitempty"`
+	// Outbox are the notifications not yet delivered, oldest first.
+	Outbox []Notification `json:"outbox,omitempty"`
+	// Notified counts notifications, for their ids.
+	Notified int64 `json:"notified,omitempty"`
+}
+
+// Actor is who does something to a run, as authentication established it.
+type Actor struct {
+	ID string `json:"id"`
+	// Person is true for a human identity, false for an agent.
+	Person   bool     `json:"person,omitempty"`
+	Groups   []string `json:"groups,omitempty"`
+	Operator bool     `json:"operator,omitempty"`
+}
+
+// Start is what a run begins with.
+type Start struct {
+	Org      string            `json:"org"`
+	RunID    string            `json:"runId"`
+	Process  *process.Process  `json:"process"`
+	Version  int               `json:"version"`
+	Bindings map[string]string `json:"bindings,omitempty"`
+	Mode     Mode              `json:"mode"`
+	Inputs   json.RawMessage   `json:"inputs"`
+	By       Actor             `json:"by"`
+	Limits   Limits            `json:"limits"`
+	// The request that starts the run; see [Command].
+	RequestID string    `json:"requestId"`
+	Digest    string    `json:"digest"`
+	Attempt   string    `json:"attempt"`
+	NotAfter  time.Time `json:"notAfter"`
+}
+
+// CheckStart says why a run cannot start, with every issue at once, or nil
+// (tools start_run). unknown are person values the directory does not know.
+func CheckStart(p *process.Process, inputs json.RawMessage, by Actor, limits Limits, unknown []string) *Error {
+	issues := p.Inputs.Check("inputs", inputs)
+	issues = append(issues, unknownPersons(p.Inputs, "inputs", inputs, unknown)...)
+	if !by.Person && p.UsesInitiator() {
+		issues = append(issues, "initiator: this process assigns a step to the person who starts it, so an agent cannot start it")
+	}
+	d := Data{Inputs: inputs, Steps: map[string]*StepData{}}
+	if size := len(mustMarshal(d)); size > limits.RunDataBytes {
+		issues = append(issues, overCap(size, limits))
+	}
+	if len(issues) > 0 {
+		return Refuse(Invalid, "the run cannot start with these inputs", issues...)
+	}
+	return nil
+}
+
+// New begins a run: its first step is entered and every automatic transition
+// applied (spec §3.2). The start must have passed [CheckStart].
+func New(s Start, now time.Time) *Run {
+	now = cut(now)
+	r := &Run{
+		Process: s.Process,
+		Record: Record{
+			Org: s.Org, ID: s.RunID, Process: s.Process.Name, Version: s.Version, Mode: s.Mode,
+			State: Active, StartedBy: s.By.ID, StartedAt: now, UpdatedAt: now,
+			Bindings: s.Bindings, Limits: s.Limits,
+			Data: Data{Inputs: s.Inputs, Steps: map[string]*StepData{}},
+		},
+	}
+	if s.By.Person {
+		r.Initiator = s.By.ID
+	}
+	for i := range s.Process.Steps {
+		r.Steps = append(r.Steps, Step{ID: s.Process.Steps[i].ID})
+	}
+	r.enter(s.Process.Steps[0].ID, now)
+	r.remember(Request{ID: s.RequestID, Digest: s.Digest, Attempt: s.Attempt, Tool: "start_run", At: now}, Outcome{})
+	r.settle(now)
+	return r
+}
+
+// Open makes a run of a stored record, to read it or to see what a write
+// would say. The record is the caller's to give away: it may be changed.
+func Open(p *process.Process, record Record) *Run {
+	return &Run{Process: p, Record: record}
+}
+
+// settle brings what follows from the state up to date after a change.
+func (r *Run) settle(at time.Time) {
+	r.Seq++
+	r.UpdatedAt = at
+	if !r.Over() {
+		r.State = Waiting
+		for i := range r.Steps {
+			if r.Steps[i].State == StepReady || r.Steps[i].State == StepClaimed {
+				r.State = Active
+			}
+		}
+	}
+	r.Snapshot = r.Data.snapshot()
+}
+
+// state returns the state of a step of the process.
+func (r *Run) state(id string) *Step {
+	for i := range r.Steps {
+		if r.Steps[i].ID == id {
+			return &r.Steps[i]
+		}
+	}
+	panic(fmt.Sprintf("run: no step %q", id)) // ids come from the process itself
+}
+
+// item returns the step with this open work item, or nil.
+func (r *Run) item(id string) *Step {
+	for i := range r.Steps {
+		if r.Steps[i].Item != nil && r.Steps[i].Item.ID == id {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// Size is what counts towards the run data cap, in bytes: run data, held
+// events and handoffs, as JSON.
+func (r *Run) Size() int {
+	n := len(mustMarshal(r.Data))
+	for i := range r.Held {
+		n += len(r.Held[i].Data) + len(r.Held[i].Name)
+	}
+	for i := range r.Steps {
+		if r.Steps[i].Handoff != nil {
+			n += len(mustMarshal(r.Steps[i].Handoff))
+		}
+	}
+	return n
+}
+
+func overCap(size int, l Limits) string {
+	return fmt.Sprintf("run data: would be %d bytes, the limit is %d", size, l.RunDataBytes)
+}

@@ -1,0 +1,176 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentprocess-temporal/server/process"
+)
+
+func (r *Run) submit(by Actor, c *SubmitStep, now time.Time) Outcome {
+	return r.complete(r.state(c.StepID), by, c.Submission, now)
+}
+
+// complete completes an agent or task step with a submission, or refuses it
+// with every issue (spec §6 rule 3).
+func (r *Run) complete(s *Step, by Actor, sub Submission, now time.Time) Outcome {
+	step := r.processStep(s.ID)
+	if issues := r.acceptance(step, by, sub); len(issues) > 0 {
+		s.handoff().Issues = bounded(issues)
+		return Outcome{Refusal: Refuse(NotAccepted, "the submission was not accepted", issues...)}
+	}
+	c := Completion{Output: sub.output(), Evidence: sub.verified(), By: by.ID, At: now}
+	if strings.TrimSpace(sub.Summary) != "" {
+		c.Summary = sub.Summary
+	}
+	next := step.Next
+	if step.Routes != nil {
+		next = *sub.Next
+		c.Next, c.Reason = next, *sub.Reason
+	}
+	r.finishStep(s, c)
+	r.follow(s.ID, next, now)
+	return Outcome{}
+}
+
+// Acceptance lists what is wrong with a submission for a step as far as it can
+// be said without the run: everything but the run data cap.
+func Acceptance(step *process.Step, by Actor, sub Submission) []string {
+	var issues []string
+	if !by.Person && strings.TrimSpace(sub.Summary) == "" {
+		issues = append(issues, "summary: missing")
+	}
+	issues = append(issues, step.Output.Check("output", sub.output())...)
+	issues = append(issues, unknownPersons(step.Output, "output", sub.output(), sub.UnknownPersons)...)
+	issues = append(issues, evidenceIssues(step, sub)...)
+	return append(issues, routeIssues(step, sub)...)
+}
+
+func (r *Run) acceptance(step *process.Step, by Actor, sub Submission) []string {
+	if len(sub.Refused) > 0 {
+		return sub.Refused
+	}
+	issues := Acceptance(step, by, sub)
+	added := Completion{Output: sub.output(), Evidence: sub.verified(), Summary: sub.Summary, By: by.ID}
+	if sub.Next != nil && sub.Reason != nil {
+		added.Next, added.Reason = *sub.Next, *sub.Reason
+	}
+	// The step's own handoff goes when it completes; its id and times come in.
+	size := r.Size() + len(mustMarshal(added)) + len(step.ID) + stepOverhead
+	if h := r.state(step.ID).Handoff; h != nil {
+		size -= len(mustMarshal(h))
+	}
+	if size > r.Limits.RunDataBytes {
+		issues = append(issues, overCap(size, r.Limits))
+	}
+	return issues
+}
+
+// stepOverhead is what a completion adds to run data beside its own fields.
+const stepOverhead = 64
+
+func evidenceIssues(step *process.Step, sub Submission) []string {
+	var issues []string
+	for _, kind := range step.Evidence {
+		if !slices.ContainsFunc(sub.Evidence, func(e Evidence) bool { return e.Kind == kind }) {
+			issues = append(issues, fmt.Sprintf("evidence: %s required", kind))
+		}
+	}
+	seen := map[string]bool{}
+	for _, e := range sub.Evidence {
+		if e.Kind != process.File || seen[e.Ref] {
+			continue
+		}
+		seen[e.Ref] = true
+		switch file, found := sub.Files[e.Ref]; {
+		case !found:
+			issues = append(issues, fmt.Sprintf("evidence %s: not found", e.Ref))
+		case !file.Intact:
+			issues = append(issues, fmt.Sprintf("evidence %s: the stored bytes no longer match the hash recorded at upload", e.Ref))
+		}
+	}
+	return issues
+}
+
+func routeIssues(step *process.Step, sub Submission) []string {
+	var issues []string
+	if step.Routes == nil {
+		if sub.Next != nil {
+			issues = append(issues, "next: not allowed, this step has no routes to choose from")
+		}
+		if sub.Reason != nil {
+			issues = append(issues, "reason: not allowed, this step has no routes to choose from")
+		}
+		return issues
+	}
+	var names []string
+	for _, route := range step.Routes {
+		names = append(names, route.To)
+	}
+	switch {
+	case sub.Next == nil:
+		issues = append(issues, "next: required, one of "+strings.Join(names, ", "))
+	case !slices.Contains(names, *sub.Next):
+		issues = append(issues, "next: expected one of "+strings.Join(names, ", "))
+	}
+	if sub.Reason == nil || strings.TrimSpace(*sub.Reason) == "" {
+		issues = append(issues, "reason: required")
+	}
+	return issues
+}
+
+func unknownPersons(fields process.Fields, prefix string, value json.RawMessage, unknown []string) []string {
+	if len(unknown) == 0 {
+		return nil
+	}
+	var issues []string
+	for _, p := range fields.Persons(value) {
+		if slices.Contains(unknown, p.Value) {
+			issues = append(issues, fmt.Sprintf("%s.%s: no such person", prefix, p.Path))
+		}
+	}
+	return issues
+}
+
+// output is the submitted output; one left out is an empty one.
+func (s Submission) output() json.RawMessage {
+	if s.Output == nil {
+		return json.RawMessage("{}")
+	}
+	return s.Output
+}
+
+// verified is the evidence as it is recorded: files with their hash.
+func (s Submission) verified() []Evidence {
+	out := make([]Evidence, len(s.Evidence))
+	for i, e := range s.Evidence {
+		out[i] = Evidence{Kind: e.Kind, Ref: e.Ref}
+		if e.Kind == process.File {
+			out[i].SHA256 = s.Files[e.Ref].SHA256
+		}
+	}
+	return out
+}
+
+// Bounds of the issues that a handoff keeps. The caller has all of them.
+const (
+	keptIssues     = 50
+	keptIssueBytes = 8 << 10
+)
+
+// bounded shortens issues to what a handoff keeps.
+func bounded(issues []string) []string {
+	var kept []string
+	size := 0
+	for i, issue := range issues {
+		size += len(issue)
+		if i == keptIssues || size > keptIssueBytes {
+			return append(kept, fmt.Sprintf("and %d more", len(issues)-i))
+		}
+		kept = append(kept, issue)
+	}
+	return kept
+}

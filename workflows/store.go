@@ -1,0 +1,93 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/agentprocess-temporal/server/run"
+)
+
+const (
+	// storeTimeout bounds one try at storing; tries go on for as long as it takes.
+	storeTimeout = 10 * time.Second
+	// tellTimeout bounds one try at notifying, giveUpTelling all of them.
+	tellTimeout   = 30 * time.Second
+	giveUpTelling = 10 * time.Minute
+)
+
+func (w *processRun) projection() Projection {
+	return Projection{Record: w.r.Record, Requests: w.r.Unstored()}
+}
+
+func requestIDs(requests []run.Request) []string {
+	ids := make([]string, len(requests))
+	for i, q := range requests {
+		ids[i] = q.ID
+	}
+	return ids
+}
+
+// storing is the context of an activity that must succeed some day.
+func storing(ctx workflow.Context, timeout, giveUp time.Duration, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout:    timeout,
+		ScheduleToCloseTimeout: giveUp,
+		Summary:                summary,
+		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
+	})
+}
+
+// project stores the record and the outcomes the ledger may not have.
+func (w *processRun) project(ctx workflow.Context) {
+	p := w.projection()
+	w.projecting, w.stale = true, false
+	done := workflow.ExecuteActivity(storing(ctx, storeTimeout, 0, "store the record"), ActivityProject, p)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		err := done.Get(ctx, nil)
+		w.projecting = false
+		if err != nil {
+			w.stale = true // cancelled with the workflow: stored again on the way out
+			return
+		}
+		w.r.MarkStored(requestIDs(p.Requests), workflow.Now(ctx))
+	})
+}
+
+// notify delivers what the run owes. What cannot be delivered in time is given
+// up, and logged where it failed.
+func (w *processRun) notify(ctx workflow.Context) {
+	d := Delivery{Projection: w.projection(), Notifications: append([]run.Notification(nil), w.r.Outbox...)}
+	w.telling = true
+	done := workflow.ExecuteActivity(storing(ctx, tellTimeout, giveUpTelling, "notify: "+d.Notifications[0].Kind+" "+d.Notifications[0].StepID), ActivityNotify, d)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		err := done.Get(ctx, nil)
+		w.telling = false
+		if temporal.IsCanceledError(err) {
+			return // the workflow is cancelled; tried again on the way out
+		}
+		if err == nil {
+			w.r.MarkStored(requestIDs(d.Projection.Requests), workflow.Now(ctx))
+		} else {
+			workflow.GetLogger(ctx).Error("notifications given up", "run", w.r.ID, "error", err)
+		}
+		ids := make([]string, len(d.Notifications))
+		for i, n := range d.Notifications {
+			ids[i] = n.ID
+		}
+		w.r.Delivered(ids)
+	})
+}
+
+// projectNow stores what the run knows and returns once that is done. The
+// reconciler asks for it.
+func (w *processRun) projectNow(ctx workflow.Context) error {
+	w.opened = true
+	p := w.projection()
+	if err := workflow.ExecuteActivity(storing(ctx, storeTimeout, time.Minute, "store the record, on request"), ActivityProject, p).Get(ctx, nil); err != nil {
+		return err
+	}
+	w.r.MarkStored(requestIDs(p.Requests), workflow.Now(ctx))
+	return nil
+}
