@@ -29,7 +29,10 @@ type childSpec struct {
 	user *account // nil: the user of this process
 	// onDeath is what the child receives when this process dies.
 	onDeath syscall.Signal
-	log     io.Writer
+	// log receives its output; of a child that chats, only what it says on
+	// its standard error.
+	log   io.Writer
+	chats bool
 }
 
 // child is a running program that ends with this process.
@@ -60,6 +63,9 @@ func startChild(spec childSpec) (*child, error) {
 	c.cmd = exec.Command(spec.path, spec.args...)
 	c.cmd.Env, c.cmd.Dir = spec.env, spec.dir
 	c.cmd.Stdout, c.cmd.Stderr = c.tail, c.tail
+	if spec.chats {
+		c.cmd.Stdout = unlogged{c.tail}
+	}
 	// Grandchildren may hold the output open after the child has ended.
 	c.cmd.WaitDelay = time.Second
 	c.cmd.SysProcAttr = attributes(spec.user, spec.onDeath)

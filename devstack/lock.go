@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // errHeld is what flock answers when another process holds the lock.
@@ -27,6 +28,10 @@ func (e *InUseError) Error() string {
 	}
 	return fmt.Sprintf("%s is in use by %s: stop it, or choose another directory", e.Dir, who)
 }
+
+// held keeps the files reachable: a caller may drop its DirLock and mean to
+// hold it, and a file that is collected is closed.
+var held sync.Map
 
 // DirLock is held until Unlock or the end of the process.
 type DirLock struct{ file *os.File }
@@ -62,6 +67,7 @@ func lock(dir, name string) (*DirLock, error) {
 		_ = f.Close()
 		return nil, err
 	}
+	held.Store(f, nil)
 	return &DirLock{file: f}, nil
 }
 
@@ -69,6 +75,7 @@ func lock(dir, name string) (*DirLock, error) {
 // removing it would let two processes lock two files of the same name.
 func (l *DirLock) Unlock() {
 	if l != nil && l.file != nil {
+		held.Delete(l.file)
 		_ = l.file.Close()
 		l.file = nil
 	}

@@ -26,6 +26,21 @@ func (t *tail) Write(p []byte) (int, error) {
 	if t.out != nil {
 		_, _ = t.out.Write(p)
 	}
+	t.remember(p)
+	return len(p), nil
+}
+
+// unlogged remembers and does not pass on.
+type unlogged struct{ *tail }
+
+func (u unlogged) Write(p []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.remember(p)
+	return len(p), nil
+}
+
+func (t *tail) remember(p []byte) {
 	t.partial = append(t.partial, p...)
 	for {
 		i := bytes.IndexByte(t.partial, '\n')
@@ -38,7 +53,6 @@ func (t *tail) Write(p []byte) (int, error) {
 	if extra := len(t.lines) - tailLines; extra > 0 {
 		t.lines = append([]string(nil), t.lines[extra:]...)
 	}
-	return len(p), nil
 }
 
 // String returns the last lines, newline-separated.

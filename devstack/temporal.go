@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,7 +81,7 @@ func StartTemporal(ctx context.Context, opts TemporalOptions) (_ *Temporal, err 
 			return nil, err
 		}
 	} else if !opts.Memory {
-		return nil, fmt.Errorf("the Temporal dev server needs a directory, unless it keeps nothing")
+		return nil, errors.New("the Temporal dev server needs a directory, unless it keeps nothing")
 	}
 	defer func() {
 		if err != nil {
@@ -141,7 +142,7 @@ func (t *Temporal) start(ctx context.Context, bin, dir string, opts TemporalOpti
 	// that production has (ten updates in flight, 2,000 in all) stay.
 	args = append(args, "--dynamic-config-value", `system.namespaceCacheRefreshInterval="100ms"`)
 
-	t.child, err = startChild(childSpec{path: bin, args: args, env: temporalEnv(), dir: dir, onDeath: syscall.SIGKILL, log: opts.Log})
+	t.child, err = startChild(childSpec{path: bin, args: args, env: temporalEnv(), dir: dir, onDeath: syscall.SIGKILL, log: opts.Log, chats: true})
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (t *Temporal) start(ctx context.Context, bin, dir string, opts TemporalOpti
 	}
 	if t.UI != "" {
 		if err := WaitReady(ctx, t.UI+"/healthz", t.child.done); err != nil {
-			return fmt.Errorf("Temporal's UI: %w, the server's last lines:\n%s", err, t.child.tail)
+			return fmt.Errorf("the UI of Temporal: %w, the server's last lines:\n%s", err, t.child.tail)
 		}
 	}
 	return nil
@@ -201,7 +202,7 @@ func (t *Temporal) ready(ctx context.Context, attributes map[string]string) erro
 			}
 		}
 		if permanent(err) {
-			return fmt.Errorf("Temporal refuses: %w", err)
+			return fmt.Errorf("the Temporal dev server refuses: %w", err)
 		}
 		if !pause(ctx, 20*time.Millisecond) {
 			select {

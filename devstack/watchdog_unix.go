@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -17,6 +18,8 @@ func (a *account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: a.uid, Gid: a.gid}
 }
 
+const watchdogScript = `read -r _ && exit; kill -INT "$1"; sleep 3; kill -KILL "$1"`
+
 // watchdog starts a shell that holds the reading end of a pipe. When this
 // process dies, however it dies, the pipe closes and the shell interrupts the
 // child, then kills it. It serves systems that have no parent-death signal;
@@ -26,8 +29,7 @@ func watchdog(pid int) (release func()) {
 	if err != nil {
 		return func() {}
 	}
-	const script = `read -r _ && exit; kill -INT "$1"; sleep 3; kill -KILL "$1"`
-	cmd := exec.Command("/bin/sh", "-c", script, "watchdog", strconv.Itoa(pid))
+	cmd := exec.Command("/bin/sh", "-c", watchdogScript, "watchdog", strconv.Itoa(pid))
 	cmd.Stdin = r
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = cmd.Start()
@@ -43,8 +45,24 @@ func watchdog(pid int) (release func()) {
 	}
 }
 
-// alive reports whether a process with this id exists, whoever owns it.
+// alive reports whether a process with this id runs, whoever owns it. One that
+// has ended and that nobody waits for, as in containers without an init, does
+// not.
 func alive(pid int) bool {
+	if stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
+		// pid (name) state …, and the name may hold anything
+		if _, state, ok := cutLast(string(stat), ") "); ok && strings.HasPrefix(state, "Z") {
+			return false
+		}
+	}
 	err := syscall.Kill(pid, 0)
 	return err == nil || err == syscall.EPERM
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }

@@ -31,7 +31,7 @@ func Load(path string) (*Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // read only: nothing to lose
 	data, err := io.ReadAll(io.LimitReader(f, MaxDirectoryBytes+1))
 	if err != nil {
 		return nil, err

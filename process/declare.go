@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// fields reads the map behind `inputs` or `output` (spec §2.3).
-func (r *report) fields(n *node) Fields {
+// fields reads the map behind `inputs` or `output` (spec §2.3); what names it in messages.
+func (r *report) fields(n *node, what string) Fields {
 	if n.shape != mapNode {
-		r.add(n.at, "expected a map of field names to types, not %s; leave the key out if there are none", n.shape)
+		r.add(n.at, what+": expected a map of field names to types, not %s; leave the key out if there are none", n.shape)
 		return nil
 	}
 	fields := make(Fields, 0, len(n.pairs))

@@ -83,7 +83,7 @@ func (fs *Fields) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	var r report
-	fields := r.fields(n)
+	fields := r.fields(n, "fields")
 	if len(r.issues) > 0 {
 		return fmt.Errorf("process: %s", r.issues[0].Message)
 	}

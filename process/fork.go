@@ -17,6 +17,10 @@ func (g *graph) parallel() {
 			if !ok {
 				continue
 			}
+			if j == i {
+				g.add(to.at, "%s: a parallel step is not its own branch; name another step", d.label)
+				continue
+			}
 			if owner, taken := entry[j]; taken {
 				g.add(to.at, "%s: the branch %s already belongs to %s; a step is in one branch only", d.label, quote(to.to), g.steps[owner].label)
 				continue
@@ -25,6 +29,7 @@ func (g *graph) parallel() {
 		}
 	}
 	if _, ok := entry[0]; ok {
+		g.unsure = true // what the first step should be is not known
 		g.add(g.steps[0].at, "%s: the first step cannot be in a branch; begin with a step outside, or with the parallel step", g.steps[0].label)
 	}
 	main := g.mainLine(entry)
@@ -163,6 +168,7 @@ func (g *graph) outside(i int, d *draft, branch map[int]int) {
 	for _, refs := range [][]ref{d.next, d.onTimeout} {
 		for _, to := range refs {
 			if to.to == Join {
+				g.unsure = true
 				g.add(to.at, "%s: join ends a branch, and this step is in none; name a step", d.label)
 			}
 		}
@@ -171,6 +177,7 @@ func (g *graph) outside(i int, d *draft, branch map[int]int) {
 		if b, inside := branch[e.to]; inside {
 			hint := "name a step outside it"
 			if !d.named {
+				g.unsure = true
 				hint = "add next and name a step outside it"
 			}
 			g.add(e.at, "%s: this leads into the branch %s, which only its parallel step enters; %s", d.label, quote(g.steps[b].ID), hint)

@@ -22,9 +22,6 @@ type graph struct {
 // link resolves what steps say of each other and checks the whole.
 func (g *graph) link() {
 	for i, d := range g.steps {
-		if d.rejects != nil {
-			g.add(d.keyAt["advisory"], "%s: advisory goes beside check; add check or remove advisory", d.label)
-		}
 		g.unsure = g.unsure || d.ID == "" || !d.settled()
 		g.forks = g.forks || slices.Contains(d.kinds, string(Parallel))
 		if first, twice := g.index[d.ID]; twice && d.ID != "" {
@@ -84,7 +81,11 @@ func (g *graph) references(d *draft) {
 func (g *graph) defaults(i int, d *draft) {
 	if len(d.next) == 0 && !d.named && d.settled() && d.Kind != Finish {
 		if i+1 < len(g.steps) {
-			d.next = []ref{{to: g.steps[i+1].ID, at: d.at}}
+			to := g.steps[i+1].ID
+			if g.index[to] != i+1 {
+				to = "" // an id used twice, or none: it does not name that step
+			}
+			d.next = []ref{{to: to, at: d.at}}
 		} else {
 			g.add(d.at, "%s: the last step must name next, or be a finish", d.label)
 			g.unsure = true

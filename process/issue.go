@@ -55,10 +55,27 @@ func (is Issues) sorted() Issues {
 type at struct{ line, col int }
 
 // report collects issues while a file is read.
-type report struct{ issues Issues }
+type report struct {
+	issues Issues
+	// broken are the places of scalars that have no value: once that is said,
+	// what else such a place breaks is noise.
+	broken map[at]bool
+}
 
 func (r *report) add(p at, format string, args ...any) {
+	if r.broken[p] {
+		return
+	}
 	r.issues = append(r.issues, Issue{Line: p.line, Col: p.col, Message: fmt.Sprintf(format, args...)})
+}
+
+// spoil reports a scalar that has no value.
+func (r *report) spoil(p at, format string, args ...any) {
+	r.add(p, format, args...)
+	if r.broken == nil {
+		r.broken = map[at]bool{}
+	}
+	r.broken[p] = true
 }
 
 // quote shows a text of the author in a message, cut short so that a message

@@ -83,7 +83,7 @@ func (r *report) process(root *node) *Process {
 		case "description":
 			p.Description, _ = r.say(e.value, "description")
 		case "inputs":
-			inputs = r.fields(e.value)
+			inputs = r.fields(e.value, "inputs")
 		case "requires":
 			p.Requires = r.requires(e.value)
 		case "steps":

@@ -55,11 +55,10 @@ type draft struct {
 	onTimeout []ref
 	branches  []ref
 	// named is set when the file gives `next`, whatever its worth.
-	named   bool
-	person  *node
-	until   *node
-	keyAt   map[string]at
-	rejects *node
+	named  bool
+	person *node
+	until  *node
+	keyAt  map[string]at
 }
 
 func (d *draft) settled() bool { return len(d.kinds) == 1 }
@@ -145,6 +144,9 @@ func (r *report) together(d *draft, n *node) {
 	if (d.Kind == Task || d.Kind == Approve) && n.get("person") == nil {
 		r.add(n.at, "%s: add person: a role, initiator, or a path to a person", d.label)
 	}
+	if at, given := d.keyAt["advisory"]; given && n.get("check") == nil && (!d.settled() || d.Kind == Agent || d.Kind == Task) {
+		r.add(at, "%s: advisory goes beside check; add check or remove advisory", d.label)
+	}
 	if d.settled() && d.Kind != WaitFor {
 		return
 	}
@@ -191,7 +193,7 @@ func (r *report) optionalValue(d *draft, e pair) {
 	what := d.label + ": " + e.key
 	switch e.key {
 	case "output":
-		d.Output = r.fields(e.value)
+		d.Output = r.fields(e.value, what)
 	case "evidence":
 		d.Evidence = r.evidence(e.value, what)
 	case "next":
@@ -213,9 +215,6 @@ func (r *report) optionalValue(d *draft, e pair) {
 		d.Check = r.check(e.value, what)
 	case "advisory":
 		d.Advisory = r.flag(e.value, what)
-		if _, given := d.keyAt["check"]; !given {
-			d.rejects = e.value
-		}
 	}
 }
 

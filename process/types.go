@@ -172,3 +172,7 @@ func (p *Process) Step(id string) *Step {
 	}
 	return nil
 }
+
+// ValidID reports whether s can be the id of a step or the name of an event
+// (spec §2.2, §3.6).
+func ValidID(s string) bool { return idPattern.MatchString(s) }

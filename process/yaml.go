@@ -23,11 +23,11 @@ func (r *report) yaml(front []byte) *node {
 	if !r.printable(front) {
 		return nil
 	}
-	plain, restore := hideBreaks(string(front))
+	plain, hidden := hide(string(front))
 	root, second, err := readYAML([]byte(plain))
 	if err != nil {
 		line, message := locate(plain, err)
-		r.add(at{line, 1}, "not valid YAML: %s", message)
+		r.add(at{line, 1}, "not valid YAML: %s", hidden.plain.Replace(message))
 		return nil
 	}
 	if root == nil {
@@ -37,7 +37,7 @@ func (r *report) yaml(front []byte) *node {
 	if second != nil {
 		r.add(position(second), "a second YAML document begins here; the frontmatter is one document")
 	}
-	c := converter{report: r, restore: restore, open: map[*yaml.Node]bool{}}
+	c := converter{report: r, hidden: hidden, open: map[*yaml.Node]bool{}}
 	if strings.Contains(plain, "!") {
 		for line := range strings.SplitSeq(lineEnds.Replace(plain), "\n") {
 			c.lines = append(c.lines, []rune(line))
@@ -122,30 +122,10 @@ func (r *report) printable(front []byte) bool {
 	return ok
 }
 
-// hideBreaks replaces U+0085, U+2028 and U+2029 by characters that the text does
-// not use: the library takes them for line breaks, as YAML 1.1 did, and YAML 1.2
-// does not. restore puts them back.
-func hideBreaks(s string) (string, *strings.Replacer) {
-	if !strings.ContainsAny(s, "\u0085\u2028\u2029") {
-		return s, strings.NewReplacer()
-	}
-	var hide, restore []string
-	free := rune(0xe000)
-	for _, c := range "\u0085\u2028\u2029" {
-		for strings.ContainsRune(s, free) {
-			free++
-		}
-		hide = append(hide, string(c), string(free))
-		restore = append(restore, string(free), string(c))
-		free++
-	}
-	return strings.NewReplacer(hide...).Replace(s), strings.NewReplacer(restore...)
-}
-
 // converter turns the library's nodes into ours.
 type converter struct {
 	*report
-	restore *strings.Replacer
+	hidden hidden
 	// open are the nodes being converted, to notice one that holds itself.
 	open map[*yaml.Node]bool
 	// size counts the text converted, aliases written out.
@@ -238,7 +218,7 @@ func (c *converter) collectionTag(n *yaml.Node, want string) {
 
 // scalar resolves one scalar, by its tag if it has one.
 func (c *converter) scalar(out *node, n *yaml.Node) {
-	value := c.restore.Replace(n.Value)
+	value := c.hidden.restore(n.Value, n.Style)
 	out.shape, out.text = stringNode, value
 	tagged := n.Style&yaml.TaggedStyle != 0
 	if tagged && n.Tag == "!!str" || !tagged && (n.Style != 0 || c.nonSpecific(n)) {
@@ -248,14 +228,14 @@ func (c *converter) scalar(out *node, n *yaml.Node) {
 	if tagged && !fits(n.Tag, shape, text) {
 		switch n.Tag {
 		case "!!int", "!!float", "!!bool", "!!null":
-			c.add(out.at, "%s is not a value of %s in the core schema; change it or remove the tag", quote(value), n.Tag)
+			c.spoil(out.at, "%s is not a value of %s in the core schema; change it or remove the tag", quote(value), n.Tag)
 		default:
-			c.add(out.at, "the tag %s does not fit here; remove it", quote(n.Tag))
+			c.spoil(out.at, "the tag %s does not fit here; remove it", quote(n.Tag))
 		}
 		return
 	}
 	if !finite {
-		c.add(out.at, "the number %s is not a finite double, so it has no content hash; use a smaller one, or put it in quotes", quote(value))
+		c.spoil(out.at, "the number %s is not a finite double, so it has no content hash; use a smaller one, or put it in quotes", quote(value))
 	}
 	out.shape, out.text = shape, text
 }

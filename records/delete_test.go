@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -73,19 +74,21 @@ func TestARunThatIsNotOverIsNotDeleted(t *testing.T) {
 
 func TestOfRunsDeletedAtOnceTheLastTakesTheSharedFiles(t *testing.T) {
 	pool := testenv.Pool(t)
-	runs := []string{"r1", "r2", "r3", "r4", "r5", "r6"}
-	upload(t, pool, "o", "f_1", "f_2")
-	for i, run := range runs {
-		cited := []string{"f_1", "f_2"}
-		if i%2 == 1 {
-			cited = []string{"f_2", "f_1"}
+	for round := range 20 {
+		upload(t, pool, "o", "f_1", "f_2")
+		var g errgroup.Group
+		for i := range 6 {
+			cited := []string{"f_1", "f_2"}
+			if i%2 == 1 {
+				cited = []string{"f_2", "f_1"}
+			}
+			run := fmt.Sprintf("r%d.%d", round, i)
+			apply(t, pool, with(row("o", run), func(r *records.Row) { r.State, r.Files = "ended", cited }))
 		}
-		apply(t, pool, with(row("o", run), func(r *records.Row) { r.State, r.Files = "ended", cited }))
+		for i := range 6 {
+			g.Go(func() error { return records.Delete(t.Context(), pool, "o", fmt.Sprintf("r%d.%d", round, i)) })
+		}
+		require.NoError(t, g.Wait())
+		require.Empty(t, stored(t, pool, `SELECT id FROM files`))
 	}
-	var g errgroup.Group
-	for _, run := range runs {
-		g.Go(func() error { return records.Delete(t.Context(), pool, "o", run) })
-	}
-	require.NoError(t, g.Wait())
-	require.Empty(t, stored(t, pool, `SELECT id FROM files`))
 }

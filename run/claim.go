@@ -37,12 +37,15 @@ func (r *Run) claim(by Actor, c *ClaimStep, now time.Time) Outcome {
 	return r.grant(s, c.Lease, c.Key, now)
 }
 
+// maxLease keeps a lease within what a duration holds, in seconds.
+const maxLease = 366 * 24 * 60 * 60
+
 // grant numbers the claim on s anew, so that older tokens stop working, and
 // sets its lease.
 func (r *Run) grant(s *Step, lease int64, key string, now time.Time) Outcome {
 	r.Claims++
 	s.Claim.Number = r.Claims
-	s.Claim.ExpiresAt = now.Add(time.Duration(lease) * time.Second)
+	s.Claim.ExpiresAt = now.Add(time.Duration(min(max(lease, 0), maxLease)) * time.Second)
 	return Outcome{Claim: &Granted{
 		Holder:    Holder{StepID: s.ID, Number: s.Claim.Number},
 		ExpiresAt: s.Claim.ExpiresAt,

@@ -32,7 +32,7 @@ type Holder struct {
 	Number int64  `json:"number"`
 }
 
-// ClaimStep claims an agent step for Lease seconds. Key names the key that
+// ClaimStep claims an agent step for Lease seconds, at most a year. Key names the key that
 // will sign the token, so that a replay can sign the same one.
 type ClaimStep struct {
 	StepID string `json:"stepId"`
@@ -137,6 +137,7 @@ type Granted struct {
 // be accepted is not refused here: that changes the handoff. Deadlines that
 // have passed count as passed. The run is left as it was.
 func (r *Run) Check(c Command, now time.Time) *Error {
+	now = cut(now)
 	if known, err := r.known(c, now); err != nil || known != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (r *Run) apply(c Command, now time.Time) Outcome {
 	case c.Decide != nil:
 		return r.decide(c.By, c.Decide, now)
 	case c.Cancel != nil:
-		r.end(Cancelled, "", c.By.ID, &c.Cancel.Reason, now)
+		r.end(Cancelled, "", c.By.ID, noted(c.Cancel.Reason), now)
 		return Outcome{}
 	default:
 		return r.receive(c.By, c.Event, now)

@@ -81,7 +81,7 @@ func (r *Run) decide(by Actor, c *DecideItem, now time.Time) Outcome {
 	case Rejected:
 		r.finishStep(s, Completion{Decision: Rejected, Note: c.Note, By: by.ID, At: now})
 		if step.OnReject == "" {
-			r.end(Ended, string(Rejected), by.ID, &c.Note, now)
+			r.end(Ended, string(Rejected), by.ID, noted(c.Note), now)
 			break
 		}
 		s.State = StepNone

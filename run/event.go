@@ -18,8 +18,11 @@ func (r *Run) checkEvent(by Actor, c *SendEvent) *Error {
 	if by.Person && !by.Operator {
 		return Refuse(Forbidden, "events come from agents and operators")
 	}
+	if issues := objectIssues("data", c.Data); len(issues) > 0 {
+		return Refuse(Invalid, "the event's data is not sound", issues...)
+	}
 	if size := r.Size() + len(c.Data) + len(c.Name) + stepOverhead; size > r.Limits.RunDataBytes {
-		return Refuse(Invalid, "the event does not fit into the run", overCap(size, r.Limits))
+		return Refuse(Invalid, "the event does not fit into the run", TooLarge(size, r.Limits))
 	}
 	return nil
 }
@@ -64,6 +67,6 @@ func (r *Run) CancelByServer(now time.Time, note string) {
 	if r.Over() {
 		return
 	}
-	r.end(Cancelled, "", Server, &note, now)
+	r.end(Cancelled, "", Server, noted(note), now)
 	r.settle(now)
 }

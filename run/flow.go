@@ -29,7 +29,7 @@ func (r *Run) enter(id string, at time.Time) {
 	case process.Task, process.Approve:
 		to, ok := r.assignee(step)
 		if !ok {
-			r.fail(s, Server, fmt.Sprintf("person: %s holds no person", step.Person.Path), at)
+			r.fail(s, Server, nobody(step.Person), at)
 			return
 		}
 		r.ask(s, to, nil, at)
@@ -51,22 +51,30 @@ func (r *Run) enter(id string, at time.Time) {
 			s.Deadline = &deadline
 		}
 	case process.Finish:
-		s.State = StepDone
+		*s = Step{ID: id, State: StepDone}
 		r.end(Ended, step.Outcome, Server, nil, at)
 	case process.Parallel:
 		r.fork(step, s, at)
 	}
 }
 
-// fork makes every branch entry ready in one write (parallel profile §3).
+// fork makes every branch entry ready in one write (parallel profile §3). The
+// region starts afresh, also where a rejection led to a step before it that had
+// not run yet and so rewound nothing.
 func (r *Run) fork(step *process.Step, s *Step, at time.Time) {
 	r.Completions++
 	s.Order = r.Completions // what its branches complete comes after the fork
 	for _, entry := range step.Branches {
+		for _, id := range r.branch(entry) {
+			r.Data.retire(id)
+			*r.state(id) = Step{ID: id}
+		}
+	}
+	for _, entry := range step.Branches {
 		r.enter(entry, at)
 	}
 	if r.Over() {
-		s.State = StepCancelled
+		*s = Step{ID: s.ID, State: StepCancelled, Order: s.Order}
 		return
 	}
 	s.State = StepWaiting // only now can a branch that is through already join
@@ -166,7 +174,7 @@ func (r *Run) rewind(rejecting *Step, target string) {
 func (r *Run) fail(s *Step, by, note string, at time.Time) {
 	r.finishStep(s, Completion{Decision: FailedDecision, Note: note, By: by, At: at})
 	s.State = StepFailed
-	r.end(Ended, string(FailedDecision), by, &note, at)
+	r.end(Ended, string(FailedDecision), by, noted(note), at)
 }
 
 // end ends the run: unfinished steps are cancelled, work items and held events
@@ -201,6 +209,20 @@ func (r *Run) assignee(step *process.Step) (Assignment, bool) {
 		return Assignment{Group: group}, group != ""
 	}
 }
+
+// nobody says why a person step is for no one.
+func nobody(p *process.Assignee) string {
+	switch {
+	case p.Initiator:
+		return "person: an agent started this run, so it has no initiator"
+	case p.Path != nil:
+		return fmt.Sprintf("person: %s holds no person", p.Path)
+	}
+	return fmt.Sprintf("person: the role %s is bound to no group", p.Role)
+}
+
+// noted is the note of an end.
+func noted(text string) *string { return &text }
 
 func (r *Run) datetime(p process.Path) (time.Time, bool) {
 	var text string

@@ -52,14 +52,15 @@ type Start struct {
 // CheckStart says why a run cannot start, with every issue at once, or nil
 // (tools start_run). unknown are person values the directory does not know.
 func CheckStart(p *process.Process, inputs json.RawMessage, by Actor, limits Limits, unknown []string) *Error {
-	issues := p.Inputs.Check("inputs", inputs)
-	issues = append(issues, unknownPersons(p.Inputs, "inputs", inputs, unknown)...)
+	if len(p.Steps) == 0 {
+		return Refuse(Invalid, "the process has no steps")
+	}
+	issues := fieldIssues(p.Inputs, "inputs", inputs, unknown)
 	if !by.Person && p.UsesInitiator() {
 		issues = append(issues, "initiator: this process assigns a step to the person who starts it, so an agent cannot start it")
 	}
-	d := Data{Inputs: inputs, Steps: map[string]*StepData{}}
-	if size := len(mustMarshal(d)); size > limits.RunDataBytes {
-		issues = append(issues, overCap(size, limits))
+	if size := len(inputs) + stepOverhead; size > limits.RunDataBytes {
+		issues = append(issues, TooLarge(size, limits))
 	}
 	if len(issues) > 0 {
 		return Refuse(Invalid, "the run cannot start with these inputs", issues...)
@@ -77,7 +78,7 @@ func New(s Start, now time.Time) *Run {
 			Org: s.Org, ID: s.RunID, Process: s.Process.Name, Version: s.Version, Mode: s.Mode,
 			State: Active, StartedBy: s.By.ID, StartedAt: now, UpdatedAt: now,
 			Bindings: s.Bindings, Limits: s.Limits,
-			Data: Data{Inputs: s.Inputs, Steps: map[string]*StepData{}},
+			Data: Data{Inputs: object(s.Inputs), Steps: map[string]*StepData{}},
 		},
 	}
 	if s.By.Person {
@@ -148,6 +149,15 @@ func (r *Run) Size() int {
 	return n
 }
 
-func overCap(size int, l Limits) string {
+// TooLarge is the issue of what would take run data over its cap (spec §6 rule 3).
+func TooLarge(size int, l Limits) string {
 	return fmt.Sprintf("run data: would be %d bytes, the limit is %d", size, l.RunDataBytes)
+}
+
+// StepOfItem is the id of the step that an open work item is of, or empty.
+func (r *Run) StepOfItem(itemID string) string {
+	if s := r.item(itemID); s != nil {
+		return s.ID
+	}
+	return ""
 }

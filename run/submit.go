@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ func (r *Run) complete(s *Step, by Actor, sub Submission, now time.Time) Outcome
 		s.handoff().Issues = bounded(issues)
 		return Outcome{Refusal: Refuse(NotAccepted, "the submission was not accepted", issues...)}
 	}
-	c := Completion{Output: sub.output(), Evidence: sub.verified(), By: by.ID, At: now}
+	c := Completion{Output: object(sub.Output), Evidence: sub.verified(), By: by.ID, At: now}
 	if strings.TrimSpace(sub.Summary) != "" {
 		c.Summary = sub.Summary
 	}
@@ -43,8 +42,7 @@ func Acceptance(step *process.Step, by Actor, sub Submission) []string {
 	if !by.Person && strings.TrimSpace(sub.Summary) == "" {
 		issues = append(issues, "summary: missing")
 	}
-	issues = append(issues, step.Output.Check("output", sub.output())...)
-	issues = append(issues, unknownPersons(step.Output, "output", sub.output(), sub.UnknownPersons)...)
+	issues = append(issues, fieldIssues(step.Output, "output", sub.Output, sub.UnknownPersons)...)
 	issues = append(issues, evidenceIssues(step, sub)...)
 	return append(issues, routeIssues(step, sub)...)
 }
@@ -54,19 +52,24 @@ func (r *Run) acceptance(step *process.Step, by Actor, sub Submission) []string 
 		return sub.Refused
 	}
 	issues := Acceptance(step, by, sub)
-	added := Completion{Output: sub.output(), Evidence: sub.verified(), Summary: sub.Summary, By: by.ID}
-	if sub.Next != nil && sub.Reason != nil {
-		added.Next, added.Reason = *sub.Next, *sub.Reason
-	}
-	// The step's own handoff goes when it completes; its id and times come in.
-	size := r.Size() + len(mustMarshal(added)) + len(step.ID) + stepOverhead
+	// The step's own handoff goes when it completes; its id, who and when come in.
+	size := r.Size() + sub.Size() + len(step.ID) + len(by.ID) + stepOverhead
 	if h := r.state(step.ID).Handoff; h != nil {
 		size -= len(mustMarshal(h))
 	}
 	if size > r.Limits.RunDataBytes {
-		issues = append(issues, overCap(size, r.Limits))
+		issues = append(issues, TooLarge(size, r.Limits))
 	}
 	return issues
+}
+
+// Size is what a submission adds to run data, in bytes, who and when apart.
+func (s Submission) Size() int {
+	c := Completion{Evidence: s.verified(), Summary: s.Summary}
+	if s.Next != nil && s.Reason != nil {
+		c.Next, c.Reason = *s.Next, *s.Reason
+	}
+	return len(s.Output) + len(mustMarshal(c))
 }
 
 // stepOverhead is what a completion adds to run data beside its own fields.
@@ -122,27 +125,6 @@ func routeIssues(step *process.Step, sub Submission) []string {
 	return issues
 }
 
-func unknownPersons(fields process.Fields, prefix string, value json.RawMessage, unknown []string) []string {
-	if len(unknown) == 0 {
-		return nil
-	}
-	var issues []string
-	for _, p := range fields.Persons(value) {
-		if slices.Contains(unknown, p.Value) {
-			issues = append(issues, fmt.Sprintf("%s.%s: no such person", prefix, p.Path))
-		}
-	}
-	return issues
-}
-
-// output is the submitted output; one left out is an empty one.
-func (s Submission) output() json.RawMessage {
-	if s.Output == nil {
-		return json.RawMessage("{}")
-	}
-	return s.Output
-}
-
 // verified is the evidence as it is recorded: files with their hash.
 func (s Submission) verified() []Evidence {
 	out := make([]Evidence, len(s.Evidence))
@@ -153,24 +135,4 @@ func (s Submission) verified() []Evidence {
 		}
 	}
 	return out
-}
-
-// Bounds of the issues that a handoff keeps. The caller has all of them.
-const (
-	keptIssues     = 50
-	keptIssueBytes = 8 << 10
-)
-
-// bounded shortens issues to what a handoff keeps.
-func bounded(issues []string) []string {
-	var kept []string
-	size := 0
-	for i, issue := range issues {
-		size += len(issue)
-		if i == keptIssues || size > keptIssueBytes {
-			return append(kept, fmt.Sprintf("and %d more", len(issues)-i))
-		}
-		kept = append(kept, issue)
-	}
-	return kept
 }

@@ -12,22 +12,28 @@ import (
 // microseconds and callers compare text, so nothing finer may be stored.
 const precision = time.Millisecond
 
-func cut(t time.Time) time.Time { return t.UTC().Truncate(precision) }
+// cut makes a moment that is given one that can be written down.
+func cut(t time.Time) time.Time { return writable(t.UTC().Truncate(precision)) }
 
-// storable makes a moment one that can be waited for and written down: never
-// early, and within the years that RFC 3339 has.
+// storable makes a moment one that can be waited for: not early, and writable.
 func storable(t time.Time) time.Time {
-	c := cut(t)
+	c := t.UTC().Truncate(precision)
 	if c.Before(t) {
 		c = c.Add(precision)
 	}
+	return writable(c)
+}
+
+// writable keeps a moment within the years that RFC 3339 has, and off the zero
+// time, which means none.
+func writable(t time.Time) time.Time {
 	switch {
-	case c.Year() > 9999:
+	case t.Year() > 9999:
 		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-	case c.Year() < 1:
-		return time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Add(precision)
+	case t.Year() < 1 || t.IsZero():
+		return time.Time{}.Add(precision)
 	}
-	return c
+	return t
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -32,16 +32,20 @@ func CheckArguments(tool string, raw json.RawMessage) []string {
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = json.RawMessage(`{}`)
 	}
+	members, problems, complete := canonical.Members(raw)
 	var lines []string
-	for _, p := range canonical.Problems(raw) {
+	for _, p := range problems {
 		if p.Path == "" {
 			p.Path = whole
 		}
 		lines = append(lines, p.String())
 	}
-	value, err := shallow(raw, open()[tool])
+	if !complete {
+		return lines // what is no JSON has no arguments
+	}
+	value, err := shallow(raw, members, open()[tool])
 	if err != nil {
-		return lines // canonical.Problems has said that it is no JSON
+		return append(lines, whole+": cannot be read")
 	}
 	var invalid *jsonschema.ValidationError
 	if errors.As(schema.Validate(value), &invalid) {
@@ -84,37 +88,39 @@ var open = sync.OnceValue(func() map[string]map[string]bool {
 	return all
 })
 
-// shallow decodes arguments as far as the schemas look: an open object becomes
-// an empty one.
-func shallow(raw []byte, open map[string]bool) (any, error) {
-	if raw[0] != '{' {
-		return decode(raw)
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, err
+// shallow decodes arguments as far as the schemas look. An open object becomes
+// an empty one, and what is no object at all a value of the same type.
+func shallow(raw []byte, members []canonical.Member, open map[string]bool) (any, error) {
+	switch raw[0] {
+	case '{':
+	case '[':
+		return []any{}, nil
+	case '"':
+		return "", nil
+	case 't', 'f':
+		return true, nil
+	default:
+		return json.Number("0"), nil
 	}
 	object := make(map[string]any, len(members))
-	for name, member := range members {
-		if open[name] && member[0] == '{' {
-			object[name] = map[string]any{}
+	for _, m := range members {
+		if open[m.Key] && m.Value[0] == '{' {
+			object[m.Key] = map[string]any{}
 			continue
 		}
-		value, err := decode(member)
+		value, err := decode(m.Value)
 		if err != nil {
 			return nil, err
 		}
-		object[name] = value
+		object[m.Key] = value
 	}
 	return object, nil
 }
 
 // decode decodes a JSON value, bounding its numbers.
 func decode(raw []byte) (any, error) {
-	if raw[0] == '"' {
-		var text string
-		err := json.Unmarshal(raw, &text)
-		return text, err
+	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -78,7 +79,11 @@ var compiled = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	for name, doc := range documents() {
-		must(c.AddResource(Base+name, doc))
+		var schema any = doc
+		if strings.HasSuffix(name, ".arguments.json") {
+			schema = inline(doc, name) // checked at every call: no detours
+		}
+		must(c.AddResource(Base+name, schema))
 	}
 	all := map[string]*jsonschema.Schema{}
 	for name := range documents() {

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"strings"
+
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
@@ -98,4 +100,17 @@ func Refusal(e *run.Error) error {
 	return temporal.NewApplicationErrorWithOptions(e.Message, string(e.Code), temporal.ApplicationErrorOptions{
 		NonRetryable: true, Details: []any{*e},
 	})
+}
+
+// ParseWorkflowID reads what [WorkflowID] made.
+func ParseWorkflowID(id string) (org, runID string, ok bool) {
+	rest, ok := strings.CutPrefix(id, "agentprocess/")
+	if !ok {
+		return "", "", false
+	}
+	i := strings.LastIndexByte(rest, '/')
+	if i < 0 {
+		return "", "", false
+	}
+	return rest[:i], rest[i+1:], true
 }

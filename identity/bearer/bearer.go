@@ -87,5 +87,5 @@ func answer(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, "{\"error\":%q}\n", code)
+	_, _ = fmt.Fprintf(w, "{\"error\":%q}\n", code)
 }

@@ -71,6 +71,22 @@ func Problems(raw []byte) []Problem {
 	return s.problems
 }
 
+// Member is one member of an object: its key, and its value as it was written.
+type Member struct {
+	Key   string
+	Value []byte
+}
+
+// Members is Problems for a text that should be an object, which it also takes
+// apart. The members are in the order of the text, a key given twice included;
+// the values are parts of raw. complete tells that the whole text was read: what
+// problems there are, it is JSON. A text that is no object has no members.
+func Members(raw []byte) (members []Member, problems []Problem, complete bool) {
+	s := scanner{in: raw, mode: check, maxDepth: StrictDepth, split: true}
+	s.text()
+	return s.top, s.problems, s.complete
+}
+
 // Strict is Problems in one line each.
 func Strict(raw []byte) []string {
 	problems := Problems(raw)

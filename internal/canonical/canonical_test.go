@@ -109,6 +109,29 @@ func TestStrict(t *testing.T) {
 	})
 }
 
+func TestMembers(t *testing.T) {
+	members, problems, complete := canonical.Members([]byte(" {\"b\": [1, 2] ,\n\"\\u0061\":{\"c\":\"\\ud800\"},\"b\":null} "))
+	require.Equal(t, []canonical.Member{
+		{Key: "b", Value: []byte("[1, 2]")}, {Key: "a", Value: []byte(`{"c":"\ud800"}`)}, {Key: "b", Value: []byte("null")},
+	}, members)
+	require.Equal(t, []canonical.Problem{
+		{Path: "a.c", Text: "holds half of a surrogate pair"}, {Path: "b", Text: "given more than once"},
+	}, problems)
+	require.True(t, complete, "it is JSON all the same")
+
+	for _, text := range []string{`[{"a":1}]`, `"a"`, `{}`} {
+		members, problems, complete = canonical.Members([]byte(text))
+		require.Empty(t, members, text)
+		require.Empty(t, problems, text)
+		require.True(t, complete, text)
+	}
+	for _, text := range []string{`{"a":1`, `{"a":1}x`, ``, `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`} {
+		_, problems, complete = canonical.Members([]byte(text))
+		require.Len(t, problems, 1, text)
+		require.False(t, complete, text)
+	}
+}
+
 func TestNumberKey(t *testing.T) {
 	forty := "1234567890123456789012345678901234567891"
 	for want, texts := range map[string][]string{

@@ -4,7 +4,8 @@
 // JSON is the form that is hashed (snapshots, request digests): sorted keys, no
 // white space, one way to write a string, every number as it was written.
 // ValueKey is the form that is compared: as JSON, but numbers of equal value
-// are equal. Strict reports what must be refused at the door.
+// are equal. Strict reports what must be refused at the door; Members does so and
+// takes the object apart in the same pass.
 //
 // RFC 8785 is not used here, because it turns numbers into doubles; it serves
 // the content hash of a process only.

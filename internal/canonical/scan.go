@@ -28,6 +28,10 @@ type scanner struct {
 	members []member  // of all open objects, the innermost last
 	path    []segment // where the scanner is
 	spare   []byte    // for reordering
+
+	split    bool     // keep the members of the outermost object
+	top      []Member // those
+	complete bool     // the whole text was read
 }
 
 // member is one member of an object: where it lies in out.
@@ -52,6 +56,7 @@ func (s *scanner) text() bool {
 	if s.pos < len(s.in) {
 		return s.stop("data after the JSON value, at byte %d", s.pos)
 	}
+	s.complete = true
 	return len(s.problems) == 0
 }
 
@@ -108,10 +113,15 @@ func (s *scanner) object() bool {
 		s.pos++
 		s.put(':')
 		s.space()
+		from := s.pos
 		if !s.value() {
 			return false
 		}
 		m.end = len(s.out)
+		if s.split && len(s.path) == 1 {
+			key := string(unescape(s.out[m.key+1 : m.keyEnd-1]))
+			s.top = append(s.top, Member{Key: key, Value: s.in[from:s.pos:s.pos]})
+		}
 		if n := len(s.members); n > base && s.compare(s.members[n-1], m) >= 0 {
 			sorted = false
 		}

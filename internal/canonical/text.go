@@ -1,6 +1,7 @@
 package canonical
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -176,6 +177,9 @@ func appendRune(dst []byte, r rune) []byte {
 
 // unescape turns the inside of a canonical string back into its characters.
 func unescape(text []byte) []byte {
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text
+	}
 	s := scanner{in: text}
 	plainText := make([]byte, 0, len(text))
 	for s.pos < len(text) {

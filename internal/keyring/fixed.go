@@ -3,6 +3,7 @@ package keyring
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 
@@ -43,7 +44,7 @@ func LoadOrCreateFixed(path string) (Fixed, error) {
 }
 
 // Format prints a placeholder under every verb.
-func (Fixed) Format(s fmt.State, _ rune) { fmt.Fprint(s, "[secret]") }
+func (Fixed) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "[secret]") }
 
 // LogValue is a placeholder, for slog.
 func (Fixed) LogValue() slog.Value { return slog.StringValue("[secret]") }

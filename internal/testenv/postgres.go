@@ -41,7 +41,7 @@ type cluster struct {
 	template string
 }
 
-// The lock is held by callers only while the cluster is made ready, once.
+// theCluster is made ready by the first test that needs it.
 var theCluster = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), setUpTime)
 	defer cancel()
@@ -136,7 +136,7 @@ func (c *cluster) makeTemplate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) // and so release the lock
+	defer hangUp(ctx, conn) // which releases the lock
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, templatePrefix); err != nil {
 		return err
 	}
@@ -167,9 +167,15 @@ func (c *cluster) exec(ctx context.Context, sql string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer hangUp(ctx, conn)
 	_, err = conn.Exec(ctx, sql)
 	return err
+}
+
+// hangUp closes a connection whatever became of ctx; one that does not close
+// orderly is closed all the same.
+func hangUp(ctx context.Context, conn *pgx.Conn) {
+	_ = conn.Close(context.WithoutCancel(ctx))
 }
 
 // withDatabase is the same DSN for another database.
@@ -192,7 +198,10 @@ func migrationsDigest() (string, error) {
 			return err
 		}
 		text, err := fs.ReadFile(postgres.Migrations(), path)
-		fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
 		return err
 	})
 	return hex.EncodeToString(h.Sum(nil)[:8]), err

@@ -1,0 +1,76 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/agentprocess-temporal/server/run"
+	"github.com/agentprocess-temporal/server/workflows"
+)
+
+func newBatch() *pgx.Batch { return &pgx.Batch{} }
+
+// update sends a write to its run and waits for the outcome. A refusal of the
+// run comes back as *run.Error; everything else may yet be carried out.
+func (s *Service) update(ctx context.Context, w write) (workflows.Written, error) {
+	var written workflows.Written
+	handle, err := s.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID:   workflows.WorkflowID(w.caller.Org, w.runID),
+		UpdateID:     w.command.Attempt,
+		UpdateName:   w.command.Tool(),
+		Args:         []any{w.command},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, &written)
+	}
+	if err == nil {
+		return written, nil
+	}
+	if refused := refusalIn(err); refused != nil {
+		return written, refused
+	}
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return written, s.closed(ctx, w.request, err)
+	}
+	return written, fmt.Errorf("update %s: %w", w.tool, err)
+}
+
+// closed says what a write to a workflow that is no more came to. A run stores
+// its record before its workflow closes, so the record tells.
+func (s *Service) closed(ctx context.Context, q request, cause error) error {
+	_, row, now, err := s.look(ctx, q)
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		r, err := s.open(ctx, q.caller.Org, row.Record)
+		if err != nil {
+			return err
+		}
+		if r.Advance(now); r.Over() {
+			return run.Refuse(run.Conflict, "the run has ended", "run_ended")
+		}
+	}
+	return fmt.Errorf("the workflow of run %s is closed and its record is not: %w", q.runID, cause)
+}
+
+// refusalIn finds the refusal that a run answered with.
+func refusalIn(err error) *run.Error {
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) || !app.HasDetails() {
+		return nil
+	}
+	var refused run.Error
+	if app.Details(&refused) != nil || refused.Code == "" {
+		return nil
+	}
+	return &refused
+}

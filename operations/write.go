@@ -1,0 +1,238 @@
+package operations
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/internal/canonical"
+	"github.com/agentprocess-temporal/server/internal/postgres"
+	"github.com/agentprocess-temporal/server/ledger"
+	"github.com/agentprocess-temporal/server/records"
+	"github.com/agentprocess-temporal/server/run"
+)
+
+const (
+	// attemptLasts is how long an attempt may still be carried out after it was
+	// sent: the run refuses it later.
+	attemptLasts = 30 * time.Second
+	// answerWithin bounds how long a caller waits for the run.
+	answerWithin = 15 * time.Second
+)
+
+// request is one call of a write, whatever it writes.
+type request struct {
+	caller identity.Caller
+	tool   string
+	id     string
+	digest []byte
+	runID  string
+}
+
+// newRequest digests a call: who calls, what, and with which arguments. The
+// canonical form makes the digest one of the values, not of their spelling.
+func newRequest(caller identity.Caller, tool, requestID, runID string, args json.RawMessage) (request, error) {
+	form, err := canonical.JSON(args)
+	if err != nil || !postgres.ValidText(requestID) {
+		return request{}, run.Refuse(run.Invalid, "the arguments cannot be read", "requestId: must not contain a NUL character")
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%s\x00", caller.Kind, caller.Subject, tool)
+	h.Write(form)
+	return request{caller: caller, tool: tool, id: requestID, digest: h.Sum(nil), runID: runID}, nil
+}
+
+// write is one write to a run: the path that every one of them takes, in the
+// order that docs/write-path.md explains.
+type write struct {
+	request
+	command run.Command
+	// facts, if set, finds out what lies outside the run, once the request is
+	// reserved.
+	facts func(ctx context.Context, r *run.Run, c *run.Command) error
+}
+
+func (s *Service) write(ctx context.Context, w write) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	w.command.RequestID, w.command.Digest = w.id, hex.EncodeToString(w.digest)
+	w.command.By = actor(w.caller)
+	for range 3 {
+		result, again, err := s.tryWrite(ctx, w)
+		if !again {
+			return result, err
+		}
+	}
+	return nil, fmt.Errorf("request %s: the reservation kept changing", w.id)
+}
+
+// tryWrite is one pass over the path; again means that the ledger moved under
+// it and that it must look anew.
+func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool, err error) {
+	entry, row, now, err := s.look(ctx, w.request)
+	if err != nil {
+		return nil, false, err
+	}
+	if entry != nil {
+		if done, err := s.settled(ctx, w.request, entry); done != nil || err != nil {
+			return done, false, err
+		}
+	}
+	if row == nil {
+		return nil, false, run.Refuse(run.NotFound, "no such run")
+	}
+	r, err := s.open(ctx, w.caller.Org, row.Record)
+	if err != nil {
+		return nil, false, err
+	}
+	w.command.NotAfter = time.Now().Add(attemptLasts)
+	if entry == nil {
+		if err := early(r, w.command, now); err != nil {
+			return nil, false, err
+		}
+	}
+	attempt, settled, again, err := s.reserve(ctx, w.request, entry, w.command.NotAfter)
+	if settled != nil || again || err != nil {
+		return settled, again, err
+	}
+	w.command.Attempt = attempt
+	if w.facts != nil {
+		if err := w.facts(ctx, r, &w.command); err != nil {
+			return nil, false, s.giveUp(ctx, w.request, attempt, err)
+		}
+	}
+	written, err := s.update(ctx, w)
+	if err != nil {
+		return nil, false, s.giveUp(ctx, w.request, attempt, err)
+	}
+	if written.Outcome.Refusal != nil {
+		if err := s.applyRefused(ctx, written.Record); err != nil {
+			return nil, false, err
+		}
+		return nil, false, s.giveUp(ctx, w.request, attempt, written.Outcome.Refusal)
+	}
+	r = run.Open(r.Process, written.Record)
+	kept := keep(r, w.tool, written.Outcome)
+	if err := s.apply(ctx, w.request, attempt, w.command.NotAfter, r, kept); err != nil {
+		return nil, false, err
+	}
+	result, err = s.dress(ctx, w.caller.Org, kept)
+	return result, false, err
+}
+
+// look reads, in one round trip, what is known of the request and of the run.
+func (s *Service) look(ctx context.Context, q request) (entry *ledger.Entry, row *records.Row, now time.Time, err error) {
+	b := newBatch()
+	ledger.QueueLook(b, q.caller.Org, q.id, &entry)
+	if postgres.ValidText(q.runID) {
+		records.QueueLook(b, q.caller.Org, q.runID, &row, &now)
+	}
+	err = s.Pool.SendBatch(ctx, b).Close()
+	return entry, row, now, err
+}
+
+// settled answers from the ledger: a conflict for another call under the same
+// requestId, the original result of this one. It is nil, nil while pending.
+func (s *Service) settled(ctx context.Context, q request, e *ledger.Entry) (any, error) {
+	if string(e.Digest) != string(q.digest) {
+		return nil, run.RequestReused()
+	}
+	if !e.Done {
+		return nil, nil
+	}
+	var k kept
+	if err := json.Unmarshal(e.Result, &k); err != nil {
+		return nil, fmt.Errorf("stored result: %w", err)
+	}
+	return s.dress(ctx, q.caller.Org, &k)
+}
+
+// early refuses, from the record, what cannot turn back, or costs the caller one
+// more poll at worst: a lost race costs one read and no commit. Everything else
+// is for the run to say, since a record may lag behind it.
+func early(r *run.Run, c run.Command, now time.Time) error {
+	c.NotAfter = now
+	refusal := r.Check(c, now)
+	if refusal == nil {
+		return nil
+	}
+	switch {
+	case refusal.Code == run.Forbidden, refusal.Code == run.NotFound:
+		return refusal
+	case refusal.Code == run.Conflict && len(refusal.Issues) == 1:
+		switch refusal.Issues[0] {
+		case "run_ended", "already_decided", "claimed_by_other":
+			return refusal
+		}
+	}
+	return nil
+}
+
+// reserve makes the request ours under a fresh attempt, or joins the attempt
+// that is under way.
+func (s *Service) reserve(ctx context.Context, q request, entry *ledger.Entry, notAfter time.Time) (attempt string, settled any, again bool, err error) {
+	if entry == nil {
+		attempt = uuid.NewString()
+		entry, err = ledger.Reserve(ctx, s.Pool, ledger.Entry{
+			Org: q.caller.Org, RequestID: q.id, Digest: q.digest, Tool: q.tool, RunID: q.runID,
+			Attempt: attempt, NotAfter: notAfter,
+		})
+		if err != nil || entry == nil {
+			return attempt, nil, false, err
+		}
+		if settled, err = s.settled(ctx, q, entry); settled != nil || err != nil {
+			return "", settled, false, err
+		}
+	}
+	ours, err := ledger.Extend(ctx, s.Pool, q.caller.Org, q.id, entry.Attempt, notAfter)
+	return entry.Attempt, nil, err == nil && !ours, err
+}
+
+// giveUp ends an attempt. A refusal of our own is a known outcome and frees the
+// requestId, so that a call that failed is not recorded; after anything else the
+// run may yet carry the write out, and the reservation stays.
+func (s *Service) giveUp(ctx context.Context, q request, attempt string, err error) error {
+	if refused, ok := err.(*run.Error); ok && refused.Code != run.Retry {
+		if err := ledger.Release(ctx, s.Pool, q.caller.Org, q.id, attempt); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// apply stores the record and the result in one transaction.
+func (s *Service) apply(ctx context.Context, q request, attempt string, notAfter time.Time, r *run.Run, k *kept) error {
+	result, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	row, err := Row(r)
+	if err != nil {
+		return err
+	}
+	b := newBatch()
+	records.QueueApply(b, row)
+	ledger.QueueDone(b, ledger.Entry{
+		Org: q.caller.Org, RequestID: q.id, Digest: q.digest, Tool: q.tool, RunID: r.ID,
+		Attempt: attempt, NotAfter: notAfter, Result: result,
+	})
+	return s.Pool.SendBatch(ctx, b).Close()
+}
+
+// applyRefused stores the record of a submission that was not accepted: its
+// handoff changed.
+func (s *Service) applyRefused(ctx context.Context, record run.Record) error {
+	row, err := Row(run.Open(nil, record))
+	if err != nil {
+		return err
+	}
+	b := newBatch()
+	records.QueueApply(b, row)
+	return s.Pool.SendBatch(ctx, b).Close()
+}
