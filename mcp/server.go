@@ -86,7 +86,6 @@ func newServer(ops Operations, opts Options) *mcpsdk.Server {
 		&mcpsdk.Implementation{Name: "agentprocess", Title: "Agent Process", Version: opts.Version},
 		&mcpsdk.ServerOptions{
 			Instructions: instructions,
-			Logger:       slog.Default(),
 			// The tools never change while a server runs.
 			Capabilities: &mcpsdk.ServerCapabilities{Tools: &mcpsdk.ToolCapabilities{}},
 		})
@@ -104,7 +103,6 @@ func transport(server *mcpsdk.Server, anyHost bool) http.Handler {
 		&mcpsdk.StreamableHTTPOptions{
 			Stateless:                  true,
 			JSONResponse:               true,
-			Logger:                     slog.Default(),
 			MaxRequestBodyBytes:        -1, // liftArguments has bounded it
 			DisableLocalhostProtection: anyHost,
 		})

@@ -26,6 +26,8 @@
 //   - A duration is at least one minute and at most 1,000,000 days.
 //   - `on_timeout` needs `timeout`, as it could never be taken without.
 //   - A step that only a rejection leads to counts as reachable.
+//   - A value is listed once in `one_of`, `evidence`, `systems` and a `next` list.
+//   - A choice question names at least one answer that passes.
 //   - Numbers in the frontmatter must be finite doubles, because the content
 //     hash (RFC 8785) has no other numbers.
 //   - The frontmatter is at most [MaxFrontmatter] bytes and [MaxDepth] levels deep,

@@ -55,7 +55,7 @@ func (g *graph) mainLine(entry map[int]int) []bool {
 	joins := g.joining()
 	return g.reach([]int{0}, func(i int) bool {
 		_, isEntry := entry[i]
-		return !isEntry && !(entered[i] && joins[i])
+		return !isEntry && (!entered[i] || !joins[i])
 	})
 }
 

@@ -12,6 +12,8 @@ type graph struct {
 	steps   []*draft
 	// index finds a step by its id; the first one, should two share it.
 	index map[string]int
+	// fields finds the fields that paths lead to, by step.
+	fields map[int]map[string]*Field
 	// unsure is set when it is not known where some step leads, so that nothing
 	// can be said about which steps are reached.
 	unsure bool
@@ -132,6 +134,7 @@ type edge struct {
 func (g *graph) cycles() {
 	const white, grey, black = 0, 1, 2
 	colour := make([]int, len(g.steps))
+	depth := make([]int, len(g.steps)) // where a grey step stands on the stack
 	for start := range g.steps {
 		if colour[start] != white {
 			continue
@@ -155,32 +158,42 @@ func (g *graph) cycles() {
 			switch colour[e.to] {
 			case white:
 				colour[e.to] = grey
+				depth[e.to] = len(stack)
 				stack = append(stack, frame{edge: e, edges: g.onward(e.to)})
 			case grey:
 				circle := []edge{e}
-				for k := len(stack) - 1; stack[k].edge.to != e.to; k-- {
-					circle = append(circle, stack[k].edge)
+				for _, f := range stack[depth[e.to]+1:] {
+					if circle = append(circle, f.edge); len(circle) > longest {
+						break
+					}
 				}
-				slices.Reverse(circle)
 				g.circle(circle)
 			}
 		}
 	}
 }
 
-// circle reports one cycle, given as its edges in order.
+// longest is how many edges of a circle are looked at and named, so that many
+// long circles cost no more than many short ones.
+const longest = 20
+
+// circle reports one cycle, given as its first edges in order. It is reported
+// at an edge that leads back in the file, as the author will want to change that.
 func (g *graph) circle(edges []edge) {
-	back := slices.IndexFunc(edges, func(e edge) bool { return e.to <= e.from })
-	e := edges[back]
-	var names []string
-	const most = 20
-	for i := range edges {
-		next := edges[(back+i)%len(edges)]
-		if names = append(names, g.steps[next.from].ID); len(names) > most {
-			names = append(names, "…")
-			break
-		}
+	back := max(0, slices.IndexFunc(edges, func(e edge) bool { return e.to <= e.from }))
+	cut := len(edges) > longest
+	if !cut {
+		edges = slices.Concat(edges[back:], edges[:back])
+		back = 0
 	}
+	names := make([]string, 0, len(edges)+2)
+	for _, e := range edges[back:] {
+		names = append(names, g.steps[e.from].ID)
+	}
+	if cut {
+		names = append(names, "…")
+	}
+	e := edges[back]
 	names = append(names, g.steps[e.from].ID)
 	g.add(e.at, "%s: this leads back in a circle: %s; only on_reject goes back", g.steps[e.from].label, strings.Join(names, " → "))
 }

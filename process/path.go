@@ -27,15 +27,16 @@ func (g *graph) path(n *node, what string, want Type) *Path {
 		return nil
 	}
 	fields, where := g.process.Inputs, "inputs"
+	from := -1
 	if p.Step != "" {
 		i, known := g.index[p.Step]
 		if !known {
 			g.add(n.at, "%s: there is no step %s", what, quote(p.Step))
 			return nil
 		}
-		fields, where = g.steps[i].Output, "the output of step "+quote(p.Step)
+		fields, where, from = g.steps[i].Output, "the output of step "+quote(p.Step), i
 	}
-	switch f := fields.Field(p.Field); {
+	switch f := g.field(from, fields, p.Field); {
 	case f == nil:
 		g.add(n.at, "%s: %s has no field %s; declare it with type %s", what, where, quote(p.Field), want)
 		return nil
@@ -44,6 +45,20 @@ func (g *graph) path(n *node, what string, want Type) *Path {
 		return nil
 	}
 	return &p
+}
+
+// field finds a field of a step, or of the inputs where step is -1. Files with
+// very many paths into very many fields need the index.
+func (g *graph) field(step int, fields Fields, name string) *Field {
+	index, ok := g.fields[step]
+	if !ok {
+		index = make(map[string]*Field, len(fields))
+		for i := range fields {
+			index[fields[i].Name] = &fields[i]
+		}
+		g.fields[step] = index
+	}
+	return index[name]
 }
 
 // assignee reads the value of `person`. A dot makes it a path.

@@ -69,7 +69,7 @@ func (r *report) steps(p *Process, n *node) {
 		r.add(n.at, "steps: expected a list of at least one step")
 		return
 	}
-	g := &graph{report: r, process: p, index: map[string]int{}}
+	g := &graph{report: r, process: p, index: map[string]int{}, fields: map[int]map[string]*Field{}}
 	for i, item := range n.items {
 		if item.shape != mapNode {
 			r.add(item.at, "steps[%d]: expected a map with id and a kind, not %s", i, item.shape)

@@ -59,7 +59,7 @@ func CheckStart(p *process.Process, inputs json.RawMessage, by Actor, limits Lim
 	if !by.Person && p.UsesInitiator() {
 		issues = append(issues, "initiator: this process assigns a step to the person who starts it, so an agent cannot start it")
 	}
-	if size := len(inputs) + stepOverhead; size > limits.RunDataBytes {
+	if size := len(object(inputs)) + emptyData; size > limits.RunDataBytes {
 		issues = append(issues, TooLarge(size, limits))
 	}
 	if len(issues) > 0 {
@@ -92,6 +92,9 @@ func New(s Start, now time.Time) *Run {
 	r.settle(now)
 	return r
 }
+
+// emptyData is what run data takes besides the inputs when a run starts, in bytes.
+const emptyData = len(`{"inputs":,"steps":{}}`)
 
 // Open makes a run of a stored record, to read it or to see what a write
 // would say. The record is the caller's to give away: it may be changed.

@@ -48,3 +48,16 @@ func (Fixed) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "[secret]") 
 
 // LogValue is a placeholder, for slog.
 func (Fixed) LogValue() slog.Value { return slog.StringValue("[secret]") }
+
+// LoadFixed reads a fixed secret from a file.
+func LoadFixed(path string) (Fixed, error) {
+	data, err := secretfile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := ParseFixed(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentprocess-temporal/server/devstack"
+	"github.com/agentprocess-temporal/server/examples"
+)
+
+func newDevCommand() *cobra.Command {
+	o := devstack.StackOptions{DefaultDirectory: examples.Directory}
+	c := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything on this machine: Postgres, Temporal with its UI, and the server",
+		Long: `Run a development stack, all of it on loopback: a private PostgreSQL (from the
+installed binaries), the Temporal dev server with its UI (built once if it is
+not on PATH), and the server. Ctrl-C ends all of it; the next start with the
+same --data goes on where it was.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return runDev(ctx, o, c.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&o.Dir, "data", ".dev", "directory that keeps everything")
+	c.Flags().StringVar(&o.Addr, "addr", "127.0.0.1:8080", "address of the server; port 0, or one that is taken, gives a free one")
+	c.Flags().StringVar(&o.Directory, "directory", "", "directory file: people, groups, operators, agents (default: one with four people and two agents)")
+	c.Flags().DurationVar(&o.Lease, "lease", 10*time.Minute, "how long a claim lasts")
+	return c
+}
+
+func runDev(ctx context.Context, o devstack.StackOptions, out io.Writer) (err error) {
+	if o.Binary, err = os.Executable(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(o.Dir, "dev.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	o.Log, o.Progress = log, out
+	stack, err := devstack.StartStack(ctx, o)
+	if err != nil {
+		return fmt.Errorf("%w (more in %s)", err, log.Name())
+	}
+	defer stack.Stop()
+	fmt.Fprintf(out, `
+MCP          %s
+Catalog API  %s
+Temporal UI  %s
+Temporal     %s
+Postgres     %s
+Tokens       %s
+Log          %s
+
+Publish a process:  agentprocess publish DIR --role ROLE=GROUP --data %s
+Ctrl-C ends all of it.
+`, stack.Info.MCP, stack.Info.API, stack.Info.TemporalUI, stack.Info.TemporalAddress, stack.Info.Postgres,
+		filepath.Join(o.Dir, devstack.InfoFile), log.Name(), o.Dir)
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out, "stopping")
+		return nil
+	case <-stack.Server.Done():
+		return fmt.Errorf("the server does not stay up: %w (more in %s)", stack.Server.Err(), log.Name())
+	case <-stack.Postgres.Done():
+		return fmt.Errorf("PostgreSQL ended (more in %s)", log.Name())
+	}
+}

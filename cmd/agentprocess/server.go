@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+
+	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/internal/keyring"
+	"github.com/agentprocess-temporal/server/internal/server"
+	"github.com/agentprocess-temporal/server/notify"
+)
+
+type serverFlags struct {
+	addr, publicURL, postgres, taskQueue string
+	directory, keys, secret              string
+	tokenKey, issuer, audience           string
+	lease                                time.Duration
+	runData, upload                      int
+}
+
+func newServerCommand() *cobra.Command {
+	var f serverFlags
+	c := &cobra.Command{
+		Use:   "server",
+		Short: "Run the server against your Temporal and your Postgres",
+		Long: `Run the server: MCP at /mcp, the catalog at /api, and a Temporal worker.
+
+Temporal is configured as every Temporal client is: TEMPORAL_ADDRESS,
+TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS…, or a TEMPORAL_CONFIG_FILE.
+Before the first start, run ` + "`agentprocess migrate`" + ` and ` + "`agentprocess setup-temporal`" + `.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return runServer(ctx, f)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.addr, "addr", env("AGENTPROCESS_ADDR", "127.0.0.1:8080"), "address to listen on (AGENTPROCESS_ADDR)")
+	fl.StringVar(&f.publicURL, "public-url", env("AGENTPROCESS_PUBLIC_URL", ""), "how callers reach the server, for file links (AGENTPROCESS_PUBLIC_URL)")
+	fl.StringVar(&f.postgres, "postgres", "", "Postgres DSN (AGENTPROCESS_POSTGRES)")
+	fl.StringVar(&f.taskQueue, "task-queue", env("AGENTPROCESS_TASK_QUEUE", ""), "Temporal task queue (AGENTPROCESS_TASK_QUEUE; default agentprocess)")
+	fl.StringVar(&f.directory, "directory", env("AGENTPROCESS_DIRECTORY", ""), "file with people, groups, operators and agents (AGENTPROCESS_DIRECTORY)")
+	fl.StringVar(&f.keys, "keys", env("AGENTPROCESS_KEYS", ""), "file with the keys that sign claim tokens and file links (AGENTPROCESS_KEYS)")
+	fl.StringVar(&f.secret, "secret", env("AGENTPROCESS_SECRET", ""), "file with the secret that run ids are made with (AGENTPROCESS_SECRET)")
+	fl.StringVar(&f.tokenKey, "token-key", env("AGENTPROCESS_TOKEN_KEY", ""), "file with the public key that verifies bearer tokens (AGENTPROCESS_TOKEN_KEY)")
+	fl.StringVar(&f.issuer, "token-issuer", env("AGENTPROCESS_TOKEN_ISSUER", ""), "issuer of bearer tokens (AGENTPROCESS_TOKEN_ISSUER)")
+	fl.StringVar(&f.audience, "token-audience", env("AGENTPROCESS_TOKEN_AUDIENCE", "agentprocess"), "audience of bearer tokens (AGENTPROCESS_TOKEN_AUDIENCE)")
+	fl.DurationVar(&f.lease, "lease", 0, "how long a claim lasts (default 10m)")
+	fl.IntVar(&f.runData, "run-data-bytes", 0, "cap on run data in bytes (default 131072, at most 163840)")
+	fl.IntVar(&f.upload, "max-upload-bytes", 0, "cap on one upload in bytes (default 10485760)")
+	return c
+}
+
+func env(name, otherwise string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+func runServer(ctx context.Context, f serverFlags) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	s, err := server.New(ctx, o)
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// options reads the files that the flags name. Secrets come from files and the
+// environment only: a command line is for everyone to see.
+func (f serverFlags) options() (o server.Options, err error) {
+	if f.postgres == "" {
+		f.postgres = os.Getenv("AGENTPROCESS_POSTGRES")
+	}
+	o = server.Options{
+		Addr: f.addr, PublicURL: f.publicURL, Postgres: f.postgres, TaskQueue: f.taskQueue,
+		Issuer: f.issuer, Audience: f.audience, Lease: f.lease, RunDataBytes: f.runData, MaxUploadBytes: f.upload,
+		Channel: notify.NewLog(os.Stdout),
+		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)), Version: version(),
+	}
+	if o.Temporal, err = temporalOptions(); err != nil {
+		return o, err
+	}
+	if o.Directory, err = identity.Load(f.directory); err != nil {
+		return o, err
+	}
+	if o.Keys, err = keyring.Load(f.keys); err != nil {
+		return o, err
+	}
+	if o.Secret, err = keyring.LoadFixed(f.secret); err != nil {
+		return o, err
+	}
+	o.TokenKey, err = identity.LoadPublicKey(f.tokenKey)
+	return o, err
+}
+
+// temporalOptions are Temporal's own environment configuration.
+func temporalOptions() (client.Options, error) {
+	o, err := envconfig.LoadDefaultClientOptions()
+	if err == nil && o.ConnectionOptions.TLS != nil && o.ConnectionOptions.TLS.MinVersion == 0 {
+		o.ConnectionOptions.TLS.MinVersion = tls.VersionTLS12
+	}
+	return o, err
+}

@@ -1,0 +1,297 @@
+package devstack
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+
+	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/internal/keyring"
+	"github.com/agentprocess-temporal/server/internal/postgres"
+	"github.com/agentprocess-temporal/server/workflows"
+)
+
+// StackOptions say what a development stack is made of.
+type StackOptions struct {
+	// Dir keeps everything the stack has; a second start with it goes on where
+	// the first was.
+	Dir string
+	// Addr of the server; port 0, or a port that is taken, gives a free one.
+	Addr string
+	// Directory is a directory file; empty means the default one, written to Dir.
+	Directory string
+	// DefaultDirectory is the content of the default directory file.
+	DefaultDirectory []byte
+	// Lease is how long a claim lasts; zero means the server's default.
+	Lease time.Duration
+	// Binary is the agentprocess binary whose `server` command runs.
+	Binary string
+	// ServerArgs are further arguments of it.
+	ServerArgs []string
+	// Fast gives up durability against a crash of the machine. For tests.
+	Fast bool
+	// Log receives the output of all parts, and Progress a line a step.
+	Log, Progress io.Writer
+}
+
+// Stack is a running development stack.
+type Stack struct {
+	Info     Info
+	Server   *Process
+	Postgres *Postgres
+	Temporal *Temporal
+
+	lock *DirLock
+	stop sync.Once
+}
+
+// Info is what DIR/dev.json says of a running stack.
+type Info struct {
+	// MCP, API and TemporalUI are URLs, TemporalAddress is host:port, Postgres a DSN.
+	MCP             string `json:"mcp"`
+	API             string `json:"api"`
+	TemporalAddress string `json:"temporalAddress"`
+	TemporalUI      string `json:"temporalUI"`
+	Postgres        string `json:"postgres"`
+	// Tokens are bearer tokens of every identity of the directory.
+	Tokens map[string]string `json:"tokens"`
+}
+
+const (
+	// InfoFile is the file in the stack's directory that holds Info.
+	InfoFile = "dev.json"
+	// Issuer and Audience are what the tokens of a stack are made out by and for.
+	Issuer   = "agentprocess-dev"
+	Audience = "agentprocess"
+
+	database    = "agentprocess"
+	tokensLast  = 30 * 24 * time.Hour
+	readyWithin = 2 * time.Minute
+)
+
+// StartStack starts Postgres, Temporal and the server, each on loopback, and
+// returns when the server is ready. ctx bounds the start only.
+func StartStack(ctx context.Context, o StackOptions) (_ *Stack, err error) {
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	s := &Stack{}
+	if s.lock, err = Lock(o.Dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.Stop()
+		}
+	}()
+	people, err := o.directory()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.startStores(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := s.startServer(ctx, o); err != nil {
+		return nil, err
+	}
+	return s, s.writeInfo(o, people)
+}
+
+func (o *StackOptions) directory() (*identity.Directory, error) {
+	if o.Directory == "" {
+		o.Directory = filepath.Join(o.Dir, "directory.yaml")
+		if _, err := os.Stat(o.Directory); errors.Is(err, os.ErrNotExist) {
+			if err := os.WriteFile(o.Directory, o.DefaultDirectory, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return identity.Load(o.Directory)
+}
+
+func (s *Stack) startStores(ctx context.Context, o StackOptions) (err error) {
+	fmt.Fprintln(o.Progress, "starting PostgreSQL")
+	if s.Postgres, err = StartPostgres(ctx, PostgresOptions{Dir: filepath.Join(o.Dir, "postgres"), Fast: o.Fast, Log: o.Log}); err != nil {
+		return err
+	}
+	if err := s.Postgres.EnsureDatabase(ctx, database); err != nil {
+		return err
+	}
+	s.Info.Postgres = s.Postgres.DSN(database)
+	if err := postgres.Migrate(ctx, s.Info.Postgres, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Progress, "starting Temporal")
+	attributes := map[string]string{}
+	for name, kind := range workflows.SearchAttributes() {
+		attributes[name] = attributeType(kind)
+	}
+	s.Temporal, err = StartTemporal(ctx, TemporalOptions{
+		Dir: filepath.Join(o.Dir, "temporal"), Port: 7233, UIPort: 8233, SearchAttributes: attributes, Log: progressLog(o),
+	})
+	if err != nil {
+		return err
+	}
+	s.Info.TemporalAddress, s.Info.TemporalUI = s.Temporal.Address, s.Temporal.UI
+	return nil
+}
+
+// progressLog shows what Temporal's build says, which takes minutes, with the
+// server's own messages.
+func progressLog(o StackOptions) io.Writer {
+	if o.Log == nil {
+		return o.Progress
+	}
+	return o.Log
+}
+
+func attributeType(t enums.IndexedValueType) string {
+	switch t {
+	case enums.INDEXED_VALUE_TYPE_BOOL:
+		return "Bool"
+	case enums.INDEXED_VALUE_TYPE_KEYWORD_LIST:
+		return "KeywordList"
+	default:
+		return "Keyword"
+	}
+}
+
+// keys makes, once, the files that the server's keys are in.
+func keys(dir string) (ed25519.PrivateKey, error) {
+	if _, err := keyring.LoadOrCreate(filepath.Join(dir, "keys")); err != nil {
+		return nil, err
+	}
+	if _, err := keyring.LoadOrCreateFixed(filepath.Join(dir, "secret")); err != nil {
+		return nil, err
+	}
+	return identity.LoadOrCreateKey(filepath.Join(dir, "token-key.pem"))
+}
+
+func (s *Stack) startServer(ctx context.Context, o StackOptions) error {
+	fmt.Fprintln(o.Progress, "starting the server")
+	signing, err := keys(o.Dir)
+	if err != nil {
+		return err
+	}
+	public, err := identity.MarshalPublicKey(signing.Public().(ed25519.PublicKey))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(o.Dir, "token-key.pub.pem"), public, 0o600); err != nil {
+		return err
+	}
+	addr, err := freeAddr(o.Addr)
+	if err != nil {
+		return err
+	}
+	args := []string{
+		o.Binary, "server", "--addr", addr,
+		"--directory", o.Directory,
+		"--keys", filepath.Join(o.Dir, "keys"),
+		"--secret", filepath.Join(o.Dir, "secret"),
+		"--token-key", filepath.Join(o.Dir, "token-key.pub.pem"),
+		"--token-issuer", Issuer, "--token-audience", Audience,
+	}
+	if o.Lease != 0 {
+		args = append(args, "--lease", o.Lease.String())
+	}
+	s.Server, err = StartProcess(ProcessOptions{
+		Args: append(args, o.ServerArgs...), Log: o.Log,
+		Env: append(os.Environ(), "AGENTPROCESS_POSTGRES="+s.Info.Postgres,
+			"TEMPORAL_ADDRESS="+s.Temporal.Address, "TEMPORAL_NAMESPACE="+DefaultNamespace, "TEMPORAL_TLS=false"),
+	})
+	if err != nil {
+		return err
+	}
+	base := "http://" + addr
+	s.Info.MCP, s.Info.API = base+"/mcp", base+"/api"
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	return WaitReady(ctx, base+"/readyz", s.Server.Done())
+}
+
+// freeAddr settles the port now, so that the server has the same one when it is
+// started again.
+func freeAddr(addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("address %q: %w", addr, err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return "", fmt.Errorf("address %q: the port must be a number", addr)
+	}
+	for _, try := range []int{n, 0} {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(try)))
+		if err != nil {
+			if try == 0 {
+				return "", err
+			}
+			continue
+		}
+		defer func() { _ = l.Close() }()
+		return l.Addr().String(), nil
+	}
+	return "", fmt.Errorf("address %q: no port is free", addr)
+}
+
+// writeInfo gives every identity of the directory a token and writes dev.json.
+func (s *Stack) writeInfo(o StackOptions, people *identity.Directory) error {
+	signing, err := keys(o.Dir)
+	if err != nil {
+		return err
+	}
+	issuer := identity.NewIssuer(signing, Issuer, Audience)
+	s.Info.Tokens = map[string]string{}
+	for _, id := range people.Identities() {
+		caller, _ := people.Caller(id)
+		if s.Info.Tokens[id], err = issuer.Issue(caller, tokensLast); err != nil {
+			return err
+		}
+	}
+	text, err := json.MarshalIndent(s.Info, "", "  ")
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(o.Dir, InfoFile+".new")
+	if err := os.WriteFile(temp, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, filepath.Join(o.Dir, InfoFile))
+}
+
+// Stop stops the server, then Temporal, then Postgres.
+func (s *Stack) Stop() {
+	s.stop.Do(func() {
+		if s.Server != nil {
+			s.Server.Stop()
+		}
+		if s.Temporal != nil {
+			s.Temporal.Stop()
+		}
+		if s.Postgres != nil {
+			s.Postgres.Stop()
+		}
+		if s.lock != nil {
+			s.lock.Unlock()
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentprocess-temporal/server/httpapi"
+	"github.com/agentprocess-temporal/server/schemas"
+)
+
+func serveSchemas(t *testing.T) func(method, path string) (*http.Response, string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/schemas/core-2/", httpapi.Schemas())
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return func(method, path string) (*http.Response, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
+		require.NoError(t, err)
+		res, err := server.Client().Do(req)
+		require.NoError(t, err)
+		defer func() { _ = res.Body.Close() }()
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		return res, string(text)
+	}
+}
+
+func TestEverySchemaIsServedAtTheEndOfItsId(t *testing.T) {
+	do := serveSchemas(t)
+	served := 0
+	require.NoError(t, fs.WalkDir(schemas.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path == "index.json" {
+			return err
+		}
+		res, text := do("GET", "/schemas/core-2/"+path)
+		require.Equal(t, http.StatusOK, res.StatusCode, path)
+		require.Equal(t, "application/schema+json", res.Header.Get("Content-Type"))
+		require.Equal(t, "*", res.Header.Get("Access-Control-Allow-Origin"))
+		var document struct {
+			ID string `json:"$id"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &document))
+		require.True(t, strings.HasSuffix(document.ID, "/schemas/core-2/"+path), document.ID)
+		served++
+		return nil
+	}))
+	require.Greater(t, served, 28)
+}
+
+func TestTheIndexOfTheSchemasIsServed(t *testing.T) {
+	do := serveSchemas(t)
+	for _, path := range []string{"/schemas/core-2/", "/schemas/core-2/index.json"} {
+		res, text := do("GET", path)
+		require.Equal(t, http.StatusOK, res.StatusCode)
+		require.Equal(t, "application/json", res.Header.Get("Content-Type"))
+		require.Contains(t, text, `"tools/claim.arguments.json"`)
+		res, text = do("HEAD", path)
+		require.Equal(t, http.StatusOK, res.StatusCode)
+		require.Empty(t, text)
+	}
+}
+
+func TestWhatIsNoSchemaIsNotFound(t *testing.T) {
+	do := serveSchemas(t)
+	for _, path := range []string{"tools", "tools/", "none.json", "tools/none.json", "%2e%2e/schemas.go", "index.json/"} {
+		res, text := do("GET", "/schemas/core-2/"+path)
+		require.Equal(t, http.StatusNotFound, res.StatusCode, path)
+		require.True(t, path[0] == '%' || json.Valid([]byte(text)), text)
+	}
+	res, _ := do("DELETE", "/schemas/core-2/index.json")
+	require.Equal(t, http.StatusMethodNotAllowed, res.StatusCode)
+	require.Equal(t, "GET, HEAD", res.Header.Get("Allow"))
+}

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/agentprocess-temporal/server/httpapi"
+	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/identity/bearer"
+	"github.com/agentprocess-temporal/server/internal/postgres"
+	"github.com/agentprocess-temporal/server/mcp"
+	"github.com/agentprocess-temporal/server/schemas"
+)
+
+// readyWithin bounds the checks behind /readyz.
+const readyWithin = 3 * time.Second
+
+func (s *Server) routes() http.Handler {
+	verifier := identity.NewVerifier(s.opts.Issuer, s.opts.Audience, s.opts.TokenKey)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", bearer.Middleware(verifier, mcp.New(s.service, mcp.Options{
+		MaxBody: mcp.BodyFor(int64(s.opts.MaxUploadBytes)), Version: s.opts.Version, Tools: schemas.Tools(),
+	})))
+	mux.Handle("/api/", bearer.Middleware(verifier, httpapi.New(s.service)))
+	mux.Handle("/files/", httpapi.Files(s.pool, s.service.Links))
+	mux.Handle("/schemas/core-2/", httpapi.Schemas())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
+	return mux
+}
+
+// ready lists what keeps the server from working, empty when nothing does.
+func (s *Server) ready(ctx context.Context) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	problems := map[string]string{}
+	if err := postgres.Check(ctx, s.pool); err != nil {
+		problems["postgres"] = "not reachable, or its schema is not this binary's"
+		s.opts.Log.WarnContext(ctx, "not ready: postgres", "error", err)
+	}
+	if _, err := s.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		problems["temporal"] = "not reachable"
+		s.opts.Log.WarnContext(ctx, "not ready: temporal", "error", err)
+	} else if err := CheckSearchAttributes(ctx, s.temporal, s.opts.Temporal.Namespace); err != nil {
+		problems["temporal"] = "search attributes are not registered"
+		s.opts.Log.WarnContext(ctx, "not ready: search attributes", "error", err)
+	}
+	return problems
+}
+
+func answer(w http.ResponseWriter, problems map[string]string) {
+	w.Header().Set("Content-Type", "application/json")
+	status := http.StatusOK
+	if len(problems) > 0 {
+		status = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"ok": len(problems) == 0, "problems": problems})
+}

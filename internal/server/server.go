@@ -1,0 +1,170 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.temporal.io/sdk/client"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/agentprocess-temporal/server/activities"
+	"github.com/agentprocess-temporal/server/files"
+	"github.com/agentprocess-temporal/server/internal/postgres"
+	"github.com/agentprocess-temporal/server/operations"
+	"github.com/agentprocess-temporal/server/schemas"
+	"github.com/agentprocess-temporal/server/workflows"
+)
+
+// Server is a composed server. It listens once New returned, and serves while
+// Run does.
+type Server struct {
+	// URL is where it listens.
+	URL string
+
+	opts     Options
+	pool     *pgxpool.Pool
+	temporal client.Client
+	worker   worker.Worker
+	service  *operations.Service
+	listener net.Listener
+	http     *http.Server
+}
+
+const (
+	// drain is how long calls under way may take when the server stops.
+	drain = 20 * time.Second
+	// headerTimeout bounds a slow client's headers, idleTimeout a silent one.
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
+// New connects a server. It refuses to when the schema is older than this
+// binary, or when Temporal lacks the search attributes: an unregistered one
+// would fail every workflow task.
+func New(ctx context.Context, opts Options) (s *Server, err error) {
+	s = &Server{opts: withDefaults(opts)}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.opts.RunDataBytes > operations.MaxRunDataBytes {
+		return nil, fmt.Errorf("run data can be capped at %d bytes at most", operations.MaxRunDataBytes)
+	}
+	if s.pool, err = postgres.Open(ctx, s.opts.Postgres); err != nil {
+		return nil, err
+	}
+	if err = postgres.Check(ctx, s.pool); err != nil {
+		return nil, err
+	}
+	s.opts.Temporal.Logger = tlog.NewStructuredLogger(s.opts.Log)
+	if s.temporal, err = client.DialContext(ctx, s.opts.Temporal); err != nil {
+		return nil, fmt.Errorf("temporal: %w", err)
+	}
+	if err = CheckSearchAttributes(ctx, s.temporal, s.opts.Temporal.Namespace); err != nil {
+		return nil, err
+	}
+	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.opts.Addr); err != nil {
+		return nil, err
+	}
+	s.URL = "http://" + s.listener.Addr().String()
+	if s.opts.PublicURL == "" {
+		s.opts.PublicURL = s.URL
+	}
+	s.service = s.newService()
+	s.worker = s.newWorker()
+	s.http = &http.Server{
+		Handler: s.routes(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
+	}
+	return s, ensureSchedule(ctx, s.temporal, s.opts.TaskQueue)
+}
+
+func withDefaults(o Options) Options {
+	if o.Lease == 0 {
+		o.Lease = operations.DefaultLease
+	}
+	if o.RunDataBytes == 0 {
+		o.RunDataBytes = operations.DefaultRunDataBytes
+	}
+	if o.MaxUploadBytes == 0 {
+		o.MaxUploadBytes = operations.DefaultMaxUploadBytes
+	}
+	if o.TaskQueue == "" {
+		o.TaskQueue = operations.DefaultTaskQueue
+	}
+	if o.Temporal.Namespace == "" {
+		o.Temporal.Namespace = client.DefaultNamespace
+	}
+	return o
+}
+
+func (s *Server) newService() *operations.Service {
+	return &operations.Service{
+		Config: operations.Config{
+			Lease: s.opts.Lease, RunDataBytes: s.opts.RunDataBytes, MaxUploadBytes: s.opts.MaxUploadBytes,
+			Namespace: s.opts.Temporal.Namespace, TaskQueue: s.opts.TaskQueue,
+			Profiles: []string{operations.ProfileParallel},
+		},
+		Pool: s.pool, Temporal: s.temporal,
+		Tokens: s.opts.Keys, Secret: s.opts.Secret, Links: files.Links{Base: s.opts.PublicURL, Ring: s.opts.Keys},
+		Directory: s.opts.Directory, Log: s.opts.Log,
+	}
+}
+
+func (s *Server) newWorker() worker.Worker {
+	w := worker.New(s.temporal, s.opts.TaskQueue, worker.Options{
+		WorkerStopTimeout: drain,
+		// Runs answer callers who wait: tasks are taken as fast as they come.
+		MaxConcurrentWorkflowTaskPollers: 8,
+	})
+	w.RegisterWorkflowWithOptions(workflows.ProcessRun, workflow.RegisterOptions{Name: workflows.TypeRun})
+	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.TypeReconcile})
+	(&activities.Activities{Service: s.service, Channel: s.opts.Channel, Log: s.opts.Log}).Register(w)
+	return w
+}
+
+// Run serves until ctx ends, then stops in order: no new calls, those under way
+// finished, then the worker that answers them.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.close()
+	if err := s.worker.Start(); err != nil {
+		return fmt.Errorf("temporal: worker: %w", err)
+	}
+	defer s.worker.Stop()
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(s.listener) }()
+	s.opts.Log.InfoContext(ctx, "serving", "url", s.URL, "tools", len(schemas.Tools()))
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	s.opts.Log.InfoContext(ctx, "stopping: finishing the calls under way")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+func (s *Server) close() {
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
+	if s.temporal != nil {
+		s.temporal.Close()
+	}
+	if s.pool != nil {
+		s.pool.Close()
+	}
+}
