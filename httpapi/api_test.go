@@ -207,4 +207,3 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		require.Equal(t, []string{"one", "two"}, refusal.Issues)
 	}
 }
-

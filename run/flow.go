@@ -15,10 +15,13 @@ func (r *Run) enter(id string, at time.Time) {
 		return
 	}
 	step, s := r.processStep(id), r.state(id)
-	if c := r.Data.current(id); c != nil && c.Decision != Rejected {
-		r.Data.retire(id) // reached again by another way than its own rejection
+	fresh := Step{ID: id, Since: at}
+	if c := r.Data.current(id); c != nil && c.Decision == Rejected {
+		fresh.Order = s.Order // its own rejection stays current until it completes
+	} else {
+		r.Data.retire(id) // reached again by another way than a rejection
 	}
-	*s = Step{ID: id, Since: at, Order: s.Order}
+	*s = fresh
 	if !step.Due.IsZero() {
 		due := storable(step.Due.After(at))
 		s.Due = &due

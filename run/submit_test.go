@@ -58,7 +58,7 @@ func TestASubmissionIsAcceptedOnlyWhenItKeepsEveryRule(t *testing.T) {
 		}, []string{"output.reviewer: no such person"}},
 		"an output is an object":                                          {func(s *run.Submission) { s.Output = json.RawMessage(` [1]`) }, []string{"output: expected object"}},
 		"an output that is null is no object":                             {func(s *run.Submission) { s.Output = json.RawMessage(`null`) }, []string{"output: expected object"}},
-		"an output that is not JSON is refused":                           {func(s *run.Submission) { s.Output = json.RawMessage(`{"a`) }, []string{"output: it ends where a closing quote should be"}},
+		"an output that is not JSON is refused":                           {func(s *run.Submission) { s.Output = json.RawMessage(`{"a`) }, []string{"output: not valid JSON: it ends where a closing quote should be"}},
 		"an output with a key given twice has no one meaning":             {func(s *run.Submission) { s.Output = json.RawMessage(`{"cleared":true,"summary":"x","summary":"y"}`) }, []string{"output.summary: given more than once"}},
 		"an output with half a character has no canonical form":           {func(s *run.Submission) { s.Output = json.RawMessage(`{"cleared":true,"summary":"\ud800"}`) }, []string{"output.summary: holds half of a surrogate pair"}},
 		"every listed kind of evidence is attached (spec §5)":             {func(s *run.Submission) { s.Evidence = nil }, []string{"evidence: file required"}},

@@ -33,7 +33,7 @@ const (
 var WriteUpdates = []string{"claim", "renew", "submit", "escalate", "decide", "cancel", "send_event"}
 
 // WorkflowID is the workflow id of a run.
-func WorkflowID(org, runID string) string { return "agentprocess/" + org + "/" + runID }
+func WorkflowID(org, runID string) string { return "agentprocess:" + org + ":" + runID }
 
 // The search attributes, for operators who look for runs in Temporal. They
 // hold ids and states, never run data.
@@ -104,11 +104,11 @@ func Refusal(e *run.Error) error {
 
 // ParseWorkflowID reads what [WorkflowID] made.
 func ParseWorkflowID(id string) (org, runID string, ok bool) {
-	rest, ok := strings.CutPrefix(id, "agentprocess/")
+	rest, ok := strings.CutPrefix(id, "agentprocess:")
 	if !ok {
 		return "", "", false
 	}
-	i := strings.LastIndexByte(rest, '/')
+	i := strings.LastIndexByte(rest, ':')
 	if i < 0 {
 		return "", "", false
 	}

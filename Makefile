@@ -1,0 +1,49 @@
+# `make help` lists what there is.
+GO      ?= go
+BIN     := $(CURDIR)/bin
+TOOLS   := $(BIN)/tools
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+GOLANGCI_LINT := v2.15.0
+WORKFLOWCHECK := v0.6.0
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo dev test check bench postgres clean
+
+help: ## List the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build bin/agentprocess
+	$(GO) build -trimpath -ldflags '-X main.buildVersion=$(VERSION)' -o $(BIN)/agentprocess ./cmd/agentprocess
+
+postgres: ## Install PostgreSQL from the system's packages if it is missing
+	@scripts/postgres.sh
+
+demo: postgres build ## Watch a supplier go from a file to onboarded
+	$(BIN)/agentprocess demo
+
+dev: postgres build ## Run a development stack in .dev until Ctrl-C
+	$(BIN)/agentprocess dev --data .dev
+
+test: postgres ## Run every test, on real Temporal and real Postgres that it starts
+	$(GO) run ./internal/teststack -- $(GO) test -timeout 30m ./...
+
+check: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/workflowcheck-$(WORKFLOWCHECK) ## Check format, vet, lint and workflow determinism
+	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "gofmt would change:"; echo "$$files"; exit 1; }
+	$(GO) vet ./...
+	$(TOOLS)/golangci-lint-$(GOLANGCI_LINT) run
+	$(TOOLS)/workflowcheck-$(WORKFLOWCHECK) ./workflows
+
+bench: postgres ## Measure against bare Temporal; prints ratios, writes bench.json
+	$(GO) run ./internal/bench
+
+clean: ## Remove what was built
+	rm -rf $(BIN)
+
+$(TOOLS)/golangci-lint-$(GOLANGCI_LINT):
+	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
+	mv $(TOOLS)/golangci-lint $@
+
+$(TOOLS)/workflowcheck-$(WORKFLOWCHECK):
+	GOBIN=$(TOOLS) $(GO) install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK)
+	mv $(TOOLS)/workflowcheck $@
