@@ -7,10 +7,10 @@
 // run side by side. Children end with this process, even when it is killed
 // with SIGKILL; a directory is used by one stack at a time (Lock).
 //
-// Start with StartPostgres and StartTemporal. Process supervises a child
-// server, WaitReady waits until it answers.
+// Start with StartStack, which puts a whole stack together, or with
+// StartPostgres and StartTemporal, the servers alone. Process supervises a
+// child server, WaitReady waits until it answers.
 //
-// It may import the standard library, pgx (to ask PostgreSQL whether it is
-// ready) and the Temporal SDK's client (the same for Temporal), and nothing
-// of the server itself.
+// The servers need the standard library, pgx and the Temporal SDK's client, to
+// ask whether they are ready. Only stack.go may import packages of the server.
 package devstack

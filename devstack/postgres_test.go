@@ -180,15 +180,17 @@ func TestPostgresLivesElsewhereWhenItsUserCannotEnterTheDirectory(t *testing.T) 
 	require.NoError(t, os.Chmod(closed, 0o700))
 	dir := filepath.Join(closed, "stack")
 
-	p := startPostgres(t, PostgresOptions{Dir: dir, Fast: true})
-	require.NotContains(t, p.home.Home, closed)
-	exec1(t, p.DSN("postgres"), "CREATE TABLE kept AS SELECT 'yes' AS v")
-	p.Stop()
+	for _, fast := range []bool{true, false} {
+		p := startPostgres(t, PostgresOptions{Dir: dir, Fast: fast})
+		require.NotContains(t, p.home.Home, closed)
+		exec1(t, p.DSN("postgres"), "CREATE TABLE kept AS SELECT 'yes' AS v")
+		p.Stop()
 
-	again := startPostgres(t, PostgresOptions{Dir: dir, Fast: true})
-	require.Equal(t, "yes", query(t, again.DSN("postgres"), "SELECT v FROM kept"))
-	require.NoError(t, again.Remove())
-	require.NoDirExists(t, p.home.Home)
+		again := startPostgres(t, PostgresOptions{Dir: dir, Fast: fast})
+		require.Equal(t, "yes", query(t, again.DSN("postgres"), "SELECT v FROM kept"))
+		require.NoError(t, again.Remove())
+		require.NoDirExists(t, p.home.Home)
+	}
 }
 
 func TestWithoutPostgresTheErrorSaysWhatToInstall(t *testing.T) {

@@ -39,7 +39,7 @@ func buildTemporal(ctx context.Context, path string, log io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	fmt.Fprintf(log, "building the Temporal dev server %s, once, which takes a few minutes\n", TemporalVersion)
+	fmt.Fprintf(log, "building the Temporal dev server %s, once, which takes minutes, on a small machine ten\n", TemporalVersion)
 	output := &buildLog{out: log}
 	stop := output.report(10 * time.Second)
 	defer stop()

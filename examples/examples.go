@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed directory.yaml
 var Directory []byte
+
+// SupplierOnboarding is the process that the demo runs.
+//
+//go:embed supplier-onboarding/PROCESS.md
+var SupplierOnboarding []byte

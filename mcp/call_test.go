@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -14,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/identity/bearer"
 	"github.com/agentprocess-temporal/server/mcp"
 	"github.com/agentprocess-temporal/server/run"
 	"github.com/agentprocess-temporal/server/schemas"
@@ -191,22 +195,28 @@ func TestWhatGoesWrongHereIsRetryAndLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestACallGoesOnWhenItsClientLeaves(t *testing.T) {
+func TestACallGoesOnWhenItsClientLeavesAndItsRequestWaitsForIt(t *testing.T) {
 	for _, version := range versions {
-		begun, left, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		url := serve(t, func(ctx context.Context, c identity.Caller, _ string, args json.RawMessage) (json.RawMessage, *run.Error) {
+		begun, left, returned := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		finished := errors.New("the request ended before its call")
+		h := bearer.Middleware(names{}, mcp.New(ops(func(ctx context.Context, _ identity.Caller, _ string, args json.RawMessage) (json.RawMessage, *run.Error) {
 			close(begun)
 			<-left
-			done <- ctx.Err()
-			return json.RawMessage(`"` + c.Subject + `"`), nil
-		}, mcp.Options{})
+			finished = ctx.Err()
+			return args, nil
+		}), mcp.Options{}))
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			context.AfterFunc(r.Context(), func() { close(left) })
+			h.ServeHTTP(w, r)
+			returned <- finished
+		}))
 		ctx, leave := context.WithCancel(t.Context())
 		gone := make(chan error, 1)
-		go func() { gone <- try(ctx, url, toolCall(version, "describe", `{}`)) }()
+		go func() { gone <- try(ctx, s.URL, toolCall(version, "describe", `{}`)) }()
 		<-begun
 		leave()
 		require.ErrorIs(t, <-gone, context.Canceled)
-		close(left)
-		require.NoError(t, <-done, version)
+		require.NoError(t, <-returned, version)
+		s.Close()
 	}
 }

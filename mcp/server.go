@@ -37,8 +37,9 @@ type Options struct {
 	// A larger one is answered 413 before it is read to the end.
 	MaxBody int64
 	// AllowedOrigins are the origins (`https://app.example.com`) of web pages
-	// that may call, besides the server's own. A browser's request from any other
-	// is answered 403. Programs send no Origin, and pass.
+	// that may call, besides the server's own and, on a loopback address, those of
+	// this machine. A browser's request from any other is answered 403. Programs
+	// send no Origin, and pass. New panics on what is no origin.
 	AllowedOrigins []string
 	// AllowedHosts are the names, with the port where there is one, under which
 	// a reverse proxy on this machine passes requests on. Any other Host but
@@ -101,7 +102,7 @@ func transport(server *mcpsdk.Server, anyHost bool) http.Handler {
 	return mcpsdk.NewStreamableHTTPHandler(
 		func(*http.Request) *mcpsdk.Server { return server },
 		&mcpsdk.StreamableHTTPOptions{
-			Stateless:                  true,
+			Stateless: false,
 			JSONResponse:               true,
 			MaxRequestBodyBytes:        -1, // liftArguments has bounded it
 			DisableLocalhostProtection: anyHost,
@@ -128,15 +129,4 @@ func requireCaller(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// sameOrigin refuses what a web page of another origin sends.
-func sameOrigin(next http.Handler, allowed []string) http.Handler {
-	protection := http.NewCrossOriginProtection()
-	for _, origin := range allowed {
-		if err := protection.AddTrustedOrigin(origin); err != nil {
-			panic("mcp: allowed origins: " + err.Error())
-		}
-	}
-	return protection.Handler(next)
 }

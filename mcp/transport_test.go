@@ -181,8 +181,9 @@ func TestAWebPageOfAnotherOriginIsRefused(t *testing.T) {
 	url := serve(t, echo, mcp.Options{AllowedOrigins: []string{"https://app.example.com"}})
 	own := strings.TrimSuffix(url, "/mcp")
 	for origin, status := range map[string]int{
-		"https://app.example.com": 200, own: 200,
+		"https://app.example.com": 200, own: 200, "http://localhost:6274": 200, "http://[::1]:1": 200,
 		"https://evil.example.com": 403, "http://app.example.com": 403, "null": 403,
+		"http://localhost.example.com": 403, "http://128.0.0.1": 403,
 	} {
 		require.Equal(t, status, send(t, "POST", url, toolCall(newest, "describe", `{}`), header("Origin", origin)).status, origin)
 	}

@@ -57,6 +57,9 @@ type Service struct {
 	// Directory says who the organization knows.
 	Directory *identity.Directory
 	Log       *slog.Logger
+	// Observe, if set, is told how long each stage of a write took. It is called
+	// by many goroutines at once, on the way of the write: it must not wait.
+	Observe func(tool, stage string, took time.Duration)
 
 	versions versionCache
 }

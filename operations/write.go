@@ -75,6 +75,7 @@ func (s *Service) write(ctx context.Context, w write) (any, error) {
 // tryWrite is one pass over the path; again means that the ledger moved under
 // it and that it must look anew.
 func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool, err error) {
+	lap := s.laps(w.tool)
 	entry, row, now, err := s.look(ctx, w.request)
 	if err != nil {
 		return nil, false, err
@@ -97,20 +98,24 @@ func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool
 			return nil, false, err
 		}
 	}
+	lap(StageLook)
 	attempt, settled, again, err := s.reserve(ctx, w.request, entry, w.command.NotAfter)
 	if settled != nil || again || err != nil {
 		return settled, again, err
 	}
+	lap(StageReserve)
 	w.command.Attempt = attempt
 	if w.facts != nil {
 		if err := w.facts(ctx, r, &w.command); err != nil {
 			return nil, false, s.giveUp(ctx, w.request, attempt, err)
 		}
 	}
+	lap(StageVerify)
 	written, err := s.update(ctx, w)
 	if err != nil {
 		return nil, false, s.giveUp(ctx, w.request, attempt, err)
 	}
+	lap(StageUpdate)
 	if written.Outcome.Refusal != nil {
 		if err := s.applyRefused(ctx, written.Record); err != nil {
 			return nil, false, err
@@ -122,6 +127,7 @@ func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool
 	if err := s.apply(ctx, w.request, attempt, w.command.NotAfter, r, kept); err != nil {
 		return nil, false, err
 	}
+	lap(StageApply)
 	result, err = s.dress(ctx, w.caller.Org, kept)
 	return result, false, err
 }

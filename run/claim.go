@@ -45,7 +45,7 @@ const maxLease = 366 * 24 * 60 * 60
 func (r *Run) grant(s *Step, lease int64, key string, now time.Time) Outcome {
 	r.Claims++
 	s.Claim.Number = r.Claims
-	s.Claim.ExpiresAt = now.Add(time.Duration(min(max(lease, 0), maxLease)) * time.Second)
+	s.Claim.ExpiresAt = storable(now.Add(time.Duration(min(max(lease, 0), maxLease)) * time.Second))
 	return Outcome{Claim: &Granted{
 		Holder:    Holder{StepID: s.ID, Number: s.Claim.Number},
 		ExpiresAt: s.Claim.ExpiresAt,

@@ -2,6 +2,8 @@ package run
 
 import (
 	"time"
+
+	"github.com/agentprocess-temporal/server/process"
 )
 
 // checkCancel holds the refusals of cancel (spec §3.5).
@@ -33,7 +35,7 @@ func (r *Run) receive(by Actor, c *SendEvent, now time.Time) Outcome {
 	e := Event{Name: c.Name, Data: c.Data, By: by.ID, At: now}
 	for i := range r.Process.Steps {
 		step := &r.Process.Steps[i]
-		if s := &r.Steps[i]; step.Event == c.Name && s.State == StepWaiting {
+		if s := &r.Steps[i]; step.Kind == process.WaitFor && step.Event == c.Name && s.State == StepWaiting {
 			r.consume(s, e, now)
 			return Outcome{ConsumedBy: step.ID}
 		}

@@ -179,7 +179,7 @@ func checkCurrent(t require.TestingT, r *run.Run, s *run.Step, step *process.Ste
 	case run.StepDone:
 		require.Equal(t, records, c != nil)
 		if c != nil && step.Kind == process.Approve {
-			require.True(t, c.Decision == run.Approved || (c.Decision == run.Rejected && r.Over() && step.OnReject == ""))
+			require.True(t, c.Decision == run.Approved || (c.Decision == run.Rejected && r.Over() && step.OnReject == ""), "%s: %s %s", s.ID, c.Decision, asJSON(t, r))
 		}
 	case run.StepFailed:
 		require.NotNil(t, c)

@@ -61,10 +61,6 @@ func TestPersonPath(t *testing.T) {
 		require.Contains(t, w.current("ask"), `"decision":"failed"`)
 		require.Empty(t, w.r.Outbox, "nobody is told of work that is not there")
 	})
-	t.Run("that names an operator makes that operator no operators' group", func(t *testing.T) {
-		w := begin(t, byPath, inputs(`{"who":"operators"}`))
-		w.refused(run.Forbidden, olga, w.decideOf("ask", run.Approved, ""))
-	})
 }
 
 func TestRole(t *testing.T) {

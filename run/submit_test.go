@@ -33,7 +33,7 @@ func screened() run.Submission {
 	return run.Submission{
 		Output:   json.RawMessage(`{"cleared":true,"summary":"No hits."}`),
 		Evidence: []run.Evidence{{Kind: process.File, Ref: "f_1"}},
-		Files:    map[string]run.File{"f_1": {SHA256: "ab", Intact: true}},
+		Files:    map[string]run.File{"f_1": {SHA256: hash, Intact: true}},
 		Summary:  "Searched.",
 		Next:     stringP("good"), Reason: stringP("Clear."),
 	}
@@ -65,7 +65,7 @@ func TestASubmissionIsAcceptedOnlyWhenItKeepsEveryRule(t *testing.T) {
 		"a link never stands in for a file (spec §5)":                     {func(s *run.Submission) { s.Evidence[0].Kind = process.Link }, []string{"evidence: file required"}},
 		"a file exists in the organization (spec §5)":                     {func(s *run.Submission) { s.Files = nil }, []string{"evidence f_1: not found"}},
 		"a file that is named twice is missing once":                      {func(s *run.Submission) { s.Files = nil; s.Evidence = append(s.Evidence, s.Evidence[0]) }, []string{"evidence f_1: not found"}},
-		"a file still matches the hash recorded at upload (spec §5)":      {func(s *run.Submission) { s.Files["f_1"] = run.File{SHA256: "ab"} }, []string{"evidence f_1: the stored bytes no longer match the hash recorded at upload"}},
+		"a file still matches the hash recorded at upload (spec §5)":      {func(s *run.Submission) { s.Files["f_1"] = run.File{SHA256: hash} }, []string{"evidence f_1: the stored bytes no longer match the hash recorded at upload"}},
 		"a route is chosen where next is a list (spec §3.2)":              {func(s *run.Submission) { s.Next, s.Reason = nil, nil }, []string{"next: required, one of good, bad", "reason: required"}},
 		"the route is one of those listed (spec §6 rule 3)":               {func(s *run.Submission) { s.Next = stringP("screen") }, []string{"next: expected one of good, bad"}},
 		"the reason is not blank (spec §3.2)":                             {func(s *run.Submission) { s.Reason = stringP(" ") }, []string{"reason: required"}},
@@ -93,7 +93,7 @@ func TestSubmit(t *testing.T) {
 		sub.Evidence = append(sub.Evidence, run.Evidence{Kind: process.Link, Ref: "DOC-7", SHA256: "forged", URL: "https://forged"})
 		w.work(ada, "screen", sub)
 		require.JSONEq(t, `{"output":{"cleared":true,"summary":"No hits."},
-			"evidence":[{"kind":"file","ref":"f_1","sha256":"ab"},{"kind":"link","ref":"DOC-7"}],
+			"evidence":[{"kind":"file","ref":"f_1","sha256":"`+hash+`"},{"kind":"link","ref":"DOC-7"}],
 			"summary":"Searched.","next":"good","reason":"Clear.","by":"a_ada","at":"2026-10-06T09:00:00Z"}`, w.current("screen"))
 		require.Equal(t, "done done -", w.states())
 		require.Equal(t, "onboarded", *w.r.Outcome)

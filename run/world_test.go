@@ -234,3 +234,6 @@ func asJSON(t require.TestingT, v any) string {
 }
 
 func stringP(s string) *string { return &s }
+
+// hash is the hash of an upload.
+const hash = "4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c4f1c"

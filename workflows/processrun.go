@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/agentprocess-temporal/server/process"
@@ -17,30 +16,24 @@ type Resume struct {
 	Run     *run.Run         `json:"run"`
 }
 
-const (
-	// openWithin is how long a new run waits for the update that starts it. A
-	// front end that died in between leaves a run that stores itself.
-	openWithin = 3 * time.Second
-	// longestTimer bounds one timer. A later deadline is armed for again.
-	longestTimer = 100 * 24 * time.Hour
-	// manyUnstored requests are stored by the run itself, so that what it
-	// remembers stays bounded when it lives long between deadlines.
-	manyUnstored = 200
-)
+// manyUnstored requests are stored by the run itself, so that what it remembers
+// stays bounded when it lives long between deadlines.
+const manyUnstored = 200
 
 // processRun is one run's workflow. Handlers change r; the main loop, woken
 // whenever one has run, does whatever the state then asks for.
 type processRun struct {
 	r *run.Run
-	// opened is set once somebody has the run's record.
-	opened bool
-	// armed is the deadline that the latest timer serves, zero once it fired;
-	// timers counts them, so that an older one is told apart.
-	armed  time.Time
-	timers int
-	disarm workflow.CancelFunc
-	woken  bool
-	// stale means that Postgres may not have the record: a deadline changed it.
+	// opened is set once somebody has the run's record; until then closeOpening
+	// takes back the timer that waits for that.
+	opened       bool
+	closeOpening workflow.CancelFunc
+	// armed are the moments at which timers go off, the earliest first. woken
+	// means that one has.
+	armed []time.Time
+	woken bool
+	// stale means that Postgres may not have the record: not a caller's write
+	// changed it, but a deadline or a cancellation.
 	stale               bool
 	projecting, telling bool
 	shown               shown
@@ -64,46 +57,59 @@ func ProcessRun(ctx workflow.Context, in Input) (Result, error) {
 	return w.loop(ctx)
 }
 
-// loop runs until the run has ended and is stored, or continues as new.
+// loop runs until the run has ended and is stored, or continues as new. What a
+// run still has to do it does after a cancellation too, hence the context that
+// none reaches.
 func (w *processRun) loop(ctx workflow.Context) (Result, error) {
+	own, _ := workflow.NewDisconnectedContext(ctx)
+	if !w.opened {
+		w.awaitOpening(own)
+	}
 	var cancelled error
 	for {
-		if w.r.Advance(workflow.Now(ctx)) {
-			w.stale = true
-			w.show(ctx)
+		if cancelled == nil && ctx.Err() != nil {
+			cancelled = ctx.Err()
+			w.cancel(own)
 		}
-		ending := w.r.Over() || w.leaving(ctx)
-		if ending && w.r.CountUnstored() > 0 {
+		if w.r.Advance(workflow.Now(own)) {
+			w.stale = true
+			w.show(own)
+		}
+		if (w.r.Over() || w.leaving(own)) && w.r.CountUnstored() > 0 {
 			w.stale = true
 		}
 		if w.mustStore() {
-			w.project(ctx)
+			w.project(own)
 		}
-		if w.mustTell(ctx) {
-			w.notify(ctx)
+		if w.mustTell(own) {
+			w.notify(own)
 		}
-		if w.idle(ctx) {
+		if w.idle(own) {
 			switch {
-			case w.r.Over() && cancelled != nil:
+			case cancelled != nil:
 				return Result{}, cancelled
 			case w.r.Over():
 				return Result{State: w.r.State, Outcome: w.r.Outcome}, nil
-			case w.leaving(ctx):
-				return Result{}, workflow.NewContinueAsNewError(ctx, ProcessRun, Input{Resume: &Resume{Process: w.r.Process, Run: w.r}})
+			case w.leaving(own):
+				return Result{}, workflow.NewContinueAsNewError(own, ProcessRun, Input{Resume: &Resume{Process: w.r.Process, Run: w.r}})
 			}
 		}
-		w.arm(ctx)
-		err := workflow.Await(ctx, func() bool { return w.wanted(ctx) })
-		if temporal.IsCanceledError(err) {
-			cancelled = err
-			ctx, _ = workflow.NewDisconnectedContext(ctx)
-			w.r.CancelByServer(workflow.Now(ctx), "cancelled in Temporal")
-			w.stale = true
-			w.show(ctx)
-		} else if err != nil {
+		w.arm(own)
+		err := workflow.Await(own, func() bool {
+			return (cancelled == nil && ctx.Err() != nil) || w.wanted(own)
+		})
+		if err != nil {
 			return Result{}, err
 		}
 	}
+}
+
+// cancel ends the run because somebody cancelled its workflow.
+func (w *processRun) cancel(ctx workflow.Context) {
+	w.r.CancelByServer(workflow.Now(ctx), "cancelled in Temporal")
+	w.open()
+	w.stale = true
+	w.show(ctx)
 }
 
 // leaving reports whether the history is long enough to continue as new.
@@ -117,15 +123,11 @@ func (w *processRun) idle(ctx workflow.Context) bool {
 	return !w.stale && !w.projecting && !w.telling && !owing && w.opened && workflow.AllHandlersFinished(ctx)
 }
 
-// wanted reports whether the main loop has something to do.
+// wanted reports whether the main loop has something to do. Whatever makes it
+// true, one pass of the loop makes false, or closes the workflow.
 func (w *processRun) wanted(ctx workflow.Context) bool {
-	next := w.nextWake()
 	switch {
-	case w.woken, !next.IsZero() && (w.armed.IsZero() || next.Before(w.armed)):
-		return true
-	case w.opened && w.disarm != nil:
-		return true
-	case w.mustStore(), w.mustTell(ctx):
+	case w.woken, w.unarmed(), w.mustStore(), w.mustTell(ctx):
 		return true
 	case w.r.Over() || w.leaving(ctx):
 		return w.idle(ctx) || (w.r.CountUnstored() > 0 && !w.projecting)
@@ -140,58 +142,6 @@ func (w *processRun) mustStore() bool {
 // mustTell holds news back while continuing as new: it is carried over.
 func (w *processRun) mustTell(ctx workflow.Context) bool {
 	return !w.telling && len(w.r.Outbox) > 0 && (!w.leaving(ctx) || w.r.Over())
-}
-
-// nextWake is when the main loop must next look at the clock.
-func (w *processRun) nextWake() time.Time {
-	next := w.r.NextDeadline()
-	if !w.opened {
-		if openBy := w.r.StartedAt.Add(openWithin); next.IsZero() || openBy.Before(next) {
-			return openBy
-		}
-	}
-	return next
-}
-
-// arm sets the wake timer where none goes off in time. One that is armed too
-// early is left to fire and find nothing, so that a claim and its submission
-// add no timer events; only the timer that a start update makes needless is
-// taken back, in the task that made it.
-func (w *processRun) arm(ctx workflow.Context) {
-	w.woken = false
-	if w.opened && w.disarm != nil {
-		w.disarm()
-		w.disarm, w.armed = nil, time.Time{}
-	}
-	next := w.nextWake()
-	if next.IsZero() || (!w.armed.IsZero() && !next.Before(w.armed)) {
-		return
-	}
-	d := max(next.Sub(workflow.Now(ctx)), time.Millisecond)
-	if d > longestTimer {
-		d = longestTimer
-		next = workflow.Now(ctx).Add(d)
-	}
-	timerCtx := ctx
-	if !w.opened {
-		timerCtx, w.disarm = workflow.WithCancel(ctx)
-	}
-	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: w.r.DeadlineSummary()})
-	w.armed = next
-	w.timers++
-	number := w.timers
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		if err := timer.Get(ctx, nil); err != nil {
-			return
-		}
-		if w.timers == number {
-			w.armed = time.Time{}
-		}
-		if !w.opened {
-			w.opened, w.disarm, w.stale = true, nil, true
-		}
-		w.woken = true
-	})
 }
 
 // register sets the handlers up. It must happen before anything blocks.
@@ -224,11 +174,15 @@ func (w *processRun) validate(ctx workflow.Context, c run.Command) error {
 }
 
 func (w *processRun) write(ctx workflow.Context, c run.Command) (Written, error) {
+	before := w.r.Seq
 	o, err := w.r.Execute(c, workflow.Now(ctx))
+	if w.r.Seq != before {
+		w.show(ctx)
+	}
 	if err != nil {
+		w.stale = w.stale || w.r.Seq != before // a deadline, and nobody gets the record
 		return Written{}, Refusal(err)
 	}
-	w.show(ctx)
 	return Written{Outcome: o, Record: w.r.Record}, nil
 }
 
@@ -242,6 +196,6 @@ func (w *processRun) validateStart(_ workflow.Context, s StartRequest) error {
 }
 
 func (w *processRun) start(_ workflow.Context, _ StartRequest) (Written, error) {
-	w.opened = true
+	w.open()
 	return Written{Record: w.r.Record}, nil
 }

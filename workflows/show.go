@@ -35,7 +35,11 @@ func (w *processRun) show(ctx workflow.Context) {
 		updates = append(updates, AttrState.ValueSet(now.state))
 	}
 	if !slices.Equal(now.steps, w.shown.steps) {
-		updates = append(updates, AttrSteps.ValueSet(now.steps))
+		if len(now.steps) > 0 {
+			updates = append(updates, AttrSteps.ValueSet(now.steps))
+		} else {
+			updates = append(updates, AttrSteps.ValueUnset())
+		}
 	}
 	if now.overdue != w.shown.overdue {
 		updates = append(updates, AttrOverdue.ValueSet(now.overdue))

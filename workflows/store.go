@@ -44,11 +44,11 @@ func (w *processRun) project(ctx workflow.Context) {
 	p := w.projection()
 	w.projecting, w.stale = true, false
 	done := workflow.ExecuteActivity(storing(ctx, storeTimeout, 0, "store the record"), ActivityProject, p)
-	workflow.Go(ctx, func(ctx workflow.Context) {
+	workflow.GoNamed(ctx, "store", func(ctx workflow.Context) {
 		err := done.Get(ctx, nil)
 		w.projecting = false
-		if err != nil {
-			w.stale = true // cancelled with the workflow: stored again on the way out
+		if err != nil { // tries never end, but an operator may fail an activity
+			w.stale = true
 			return
 		}
 		w.r.MarkStored(requestIDs(p.Requests), workflow.Now(ctx))
@@ -61,12 +61,9 @@ func (w *processRun) notify(ctx workflow.Context) {
 	d := Delivery{Projection: w.projection(), Notifications: append([]run.Notification(nil), w.r.Outbox...)}
 	w.telling = true
 	done := workflow.ExecuteActivity(storing(ctx, tellTimeout, giveUpTelling, "notify: "+d.Notifications[0].Kind+" "+d.Notifications[0].StepID), ActivityNotify, d)
-	workflow.Go(ctx, func(ctx workflow.Context) {
+	workflow.GoNamed(ctx, "notify", func(ctx workflow.Context) {
 		err := done.Get(ctx, nil)
 		w.telling = false
-		if temporal.IsCanceledError(err) {
-			return // the workflow is cancelled; tried again on the way out
-		}
 		if err == nil {
 			w.r.MarkStored(requestIDs(d.Projection.Requests), workflow.Now(ctx))
 		} else {
@@ -81,9 +78,10 @@ func (w *processRun) notify(ctx workflow.Context) {
 }
 
 // projectNow stores what the run knows and returns once that is done. The
-// reconciler asks for it.
+// reconciler asks for it, also while somebody cancels the workflow.
 func (w *processRun) projectNow(ctx workflow.Context) error {
-	w.opened = true
+	w.open()
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	p := w.projection()
 	if err := workflow.ExecuteActivity(storing(ctx, storeTimeout, time.Minute, "store the record, on request"), ActivityProject, p).Get(ctx, nil); err != nil {
 		return err

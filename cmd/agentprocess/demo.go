@@ -17,11 +17,14 @@ import (
 
 	"github.com/agentprocess-temporal/server/devstack"
 	"github.com/agentprocess-temporal/server/examples"
+	"github.com/agentprocess-temporal/server/internal/stack"
 	"github.com/agentprocess-temporal/server/workflows"
 )
 
+func init() { commands[groupServe] = append(commands[groupServe], newDemoCommand) }
+
 func newDemoCommand() *cobra.Command {
-	o := devstack.StackOptions{DefaultDirectory: examples.Directory}
+	o := stack.Options{DefaultDirectory: examples.Directory}
 	var keep bool
 	c := &cobra.Command{
 		Use:   "demo",
@@ -44,18 +47,18 @@ then approves; and in the middle the server is killed.`,
 
 // demo is one showing: a stack, and where to tell what happens.
 type demo struct {
-	stack *devstack.Stack
+	stack *stack.Stack
 	dir   string
 	out   io.Writer
 }
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, "\n"+format+"\n", args...) }
 
-func runDemo(ctx context.Context, o devstack.StackOptions, keep bool, out io.Writer) (err error) {
+func runDemo(ctx context.Context, o stack.Options, keep bool, out io.Writer) (err error) {
 	if o.Binary, err = os.Executable(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
 		return err
 	}
 	log, err := os.OpenFile(filepath.Join(o.Dir, "dev.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -65,7 +68,7 @@ func runDemo(ctx context.Context, o devstack.StackOptions, keep bool, out io.Wri
 	defer func() { _ = log.Close() }()
 	o.Log, o.Progress = log, out
 	d := &demo{dir: o.Dir, out: out}
-	if d.stack, err = devstack.StartStack(ctx, o); err != nil {
+	if d.stack, err = stack.Start(ctx, o); err != nil {
 		return fmt.Errorf("%w (more in %s)", err, log.Name())
 	}
 	defer d.stack.Stop()
@@ -92,11 +95,10 @@ func (d *demo) address(runID string) string {
 // command runs a command of this binary as a user would type it.
 func (d *demo) command(ctx context.Context, args ...string) error {
 	fmt.Fprintf(d.out, "$ agentprocess %s\n", strings.Join(args, " "))
-	c := newRootCommand()
-	c.SetArgs(append(args, "--data", d.dir))
-	c.SetOut(d.out)
-	c.SetErr(d.out)
-	return c.ExecuteContext(ctx)
+	if code := execute(ctx, append(args, "--data", d.dir), d.out, d.out); code != 0 {
+		return fmt.Errorf("agentprocess %s: exit code %d", args[0], code)
+	}
+	return nil
 }
 
 // kill ends the server with SIGKILL and waits until its successor is ready.

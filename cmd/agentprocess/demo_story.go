@@ -5,9 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/google/uuid"
 
+	"github.com/agentprocess-temporal/server/examples"
 	"github.com/agentprocess-temporal/server/internal/mcpclient"
 	"github.com/agentprocess-temporal/server/run"
 )
@@ -16,9 +19,16 @@ type arguments = map[string]any
 
 // onboard takes one supplier from a file to onboarded, and returns the run's id.
 func (d *demo) onboard(ctx context.Context) (string, error) {
-	d.say("A process is a file. Import it, say who finance is, publish it.")
+	folder := filepath.Join(d.dir, "supplier-onboarding")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "PROCESS.md"), examples.SupplierOnboarding, 0o600); err != nil {
+		return "", err
+	}
+	d.say("A process is a file, %s/PROCESS.md. Import it, say who finance is, publish it.", folder)
 	for _, args := range [][]string{
-		{"import", "examples/supplier-onboarding"},
+		{"import", folder},
 		{"bind", "supplier-onboarding", "--role", "finance-approver=finance"},
 		{"publish", "supplier-onboarding"},
 	} {

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentprocess-temporal/server/devstack"
 	"github.com/agentprocess-temporal/server/examples"
+	"github.com/agentprocess-temporal/server/internal/stack"
 )
 
 func newDevCommand() *cobra.Command {
-	o := devstack.StackOptions{DefaultDirectory: examples.Directory}
+	o := stack.Options{DefaultDirectory: examples.Directory}
 	c := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything on this machine: Postgres, Temporal with its UI, and the server",
@@ -39,11 +39,11 @@ same --data goes on where it was.`,
 	return c
 }
 
-func runDev(ctx context.Context, o devstack.StackOptions, out io.Writer) (err error) {
+func runDev(ctx context.Context, o stack.Options, out io.Writer) (err error) {
 	if o.Binary, err = os.Executable(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
 		return err
 	}
 	log, err := os.OpenFile(filepath.Join(o.Dir, "dev.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -52,11 +52,11 @@ func runDev(ctx context.Context, o devstack.StackOptions, out io.Writer) (err er
 	}
 	defer func() { _ = log.Close() }()
 	o.Log, o.Progress = log, out
-	stack, err := devstack.StartStack(ctx, o)
+	st, err := stack.Start(ctx, o)
 	if err != nil {
 		return fmt.Errorf("%w (more in %s)", err, log.Name())
 	}
-	defer stack.Stop()
+	defer st.Stop()
 	fmt.Fprintf(out, `
 MCP          %s
 Catalog API  %s
@@ -68,15 +68,15 @@ Log          %s
 
 Publish a process:  agentprocess publish DIR --role ROLE=GROUP --data %s
 Ctrl-C ends all of it.
-`, stack.Info.MCP, stack.Info.API, stack.Info.TemporalUI, stack.Info.TemporalAddress, stack.Info.Postgres,
-		filepath.Join(o.Dir, devstack.InfoFile), log.Name(), o.Dir)
+`, st.Info.MCP, st.Info.API, st.Info.TemporalUI, st.Info.TemporalAddress, st.Info.Postgres,
+		filepath.Join(o.Dir, stack.InfoFile), log.Name(), o.Dir)
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(out, "stopping")
 		return nil
-	case <-stack.Server.Done():
-		return fmt.Errorf("the server does not stay up: %w (more in %s)", stack.Server.Err(), log.Name())
-	case <-stack.Postgres.Done():
+	case <-st.Server.Done():
+		return fmt.Errorf("the server does not stay up: %w (more in %s)", st.Server.Err(), log.Name())
+	case <-st.Postgres.Done():
 		return fmt.Errorf("PostgreSQL ended (more in %s)", log.Name())
 	}
 }

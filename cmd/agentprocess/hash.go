@@ -8,10 +8,9 @@ import (
 
 func newHashCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "hash PATH",
-		GroupID: groupWrite,
-		Short:   "Print the content hash of a process",
-		Args:    cobra.ExactArgs(1),
+		Use:   "hash PATH",
+		Short: "Print the content hash of a process",
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := readOne(args[0])
 			if err := s.failed(); err != nil {

@@ -13,29 +13,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands are the commands of the program. A file that brings another adds it
-// here, or from its own init.
-var commands = []func() *cobra.Command{
-	newValidateCommand,
-	newHashCommand,
-	newMapCommand,
-	newImportCommand,
-	newBindCommand,
-	newPublishCommand,
-	newProcessesCommand,
-	newRunsCommand,
-	newTokenCommand,
+// commands are the commands of the program, by their place in the help. A file
+// that brings another adds it here, or from its own init.
+var commands = map[string][]func() *cobra.Command{
+	groupWrite:   {newValidateCommand, newHashCommand, newMapCommand},
+	groupCatalog: {newImportCommand, newBindCommand, newPublishCommand, newProcessesCommand, newRunsCommand},
+	groupServe:   {newDevCommand, newTokenCommand, newServerCommand, newMigrateCommand, newSetupTemporalCommand},
 }
 
-// Groups of commands, for the help. A command without one is listed last.
+// The groups of the help.
 const (
 	groupWrite   = "write"
 	groupCatalog = "catalog"
 	groupServe   = "serve"
 )
 
-// version is set when a release is built.
-var version = ""
+// buildVersion is the version of a release, set when it is built.
+var buildVersion = ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -68,8 +62,7 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "agentprocess",
 		Short:         "Processes that agents and people carry out together",
-		Version:       theVersion(),
-		Args:          cobra.NoArgs,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          help,
@@ -80,8 +73,12 @@ func newRootCommand() *cobra.Command {
 		&cobra.Group{ID: groupCatalog, Title: "Work with a server:"},
 		&cobra.Group{ID: groupServe, Title: "Run a server:"},
 	)
-	for _, command := range commands {
-		root.AddCommand(command())
+	for group, list := range commands {
+		for _, command := range list {
+			cmd := command()
+			cmd.GroupID = group
+			root.AddCommand(cmd)
+		}
 	}
 	markFailures(root)
 	return root
@@ -142,9 +139,9 @@ type issuesError struct {
 
 func (e *issuesError) Error() string { return e.message }
 
-func theVersion() string {
-	if version != "" {
-		return version
+func version() string {
+	if buildVersion != "" {
+		return buildVersion
 	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

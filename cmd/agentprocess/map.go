@@ -8,10 +8,9 @@ import (
 
 func newMapCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "map PATH",
-		GroupID: groupWrite,
-		Short:   "Draw a process as a Mermaid flowchart",
-		Args:    cobra.ExactArgs(1),
+		Use:   "map PATH",
+		Short: "Draw a process as a Mermaid flowchart",
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := readOne(args[0])
 			if err := s.failed(); err != nil {

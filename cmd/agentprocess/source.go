@@ -146,24 +146,33 @@ func holdsProcess(dir string) bool {
 }
 
 // declaredName finds `name` in a frontmatter, also where other rules are
-// broken; 1, 1 where it is not to be found.
+// broken. The name is empty where it is none, and its place 1, 1 where it is not
+// to be found.
 func declaredName(text []byte) (name string, line, col int) {
+	line, col = 1, 1
+	// The parser is known to panic on some files that are not YAML; those have
+	// been refused already.
+	defer func() { _ = recover() }()
 	lines := strings.SplitAfter(string(text), "\n")
 	end := slices.IndexFunc(lines[1:], func(l string) bool { return strings.TrimRight(l, " \t\r\n") == "---" })
 	if end < 0 {
-		return "", 1, 1
+		return name, line, col
 	}
 	var root yaml.Node
-	if err := yaml.Unmarshal([]byte(strings.Join(lines[1:end+1], "")), &root); err != nil || len(root.Content) == 0 {
-		return "", 1, 1
+	front := strings.Join(lines[1:end+1], "")
+	if len(front) > process.MaxFrontmatter || yaml.Unmarshal([]byte(front), &root) != nil || len(root.Content) == 0 {
+		return name, line, col
 	}
 	pairs := root.Content[0].Content
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i].Value == "name" && pairs[i+1].Tag == "!!str" {
-			return pairs[i+1].Value, pairs[i+1].Line + 1, pairs[i+1].Column
+	for i := 0; i+1 < len(pairs) && root.Content[0].Kind == yaml.MappingNode; i += 2 {
+		if key, value := pairs[i], pairs[i+1]; key.Value == "name" {
+			if value.Tag == "!!str" {
+				name = value.Value
+			}
+			return name, value.Line + 1, value.Column
 		}
 	}
-	return "", 1, 1
+	return name, line, col
 }
 
 // plainReason drops the path from an error of the file system: it is said

@@ -14,9 +14,8 @@ import (
 func newValidateCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "validate PATH…",
-		GroupID: groupWrite,
-		Short:   "Check process files against every rule of the format",
+		Use:   "validate PATH…",
+		Short: "Check process files against every rule of the format",
 		Long: `Check process files against every rule of the format.
 
 A PATH is a file, a folder with a PROCESS.md, or a folder of such folders. A

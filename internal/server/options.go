@@ -45,4 +45,7 @@ type Options struct {
 	Channel notify.Channel
 	Log     *slog.Logger
 	Version string
+	// Observe, if set, is told how long each stage of a write took; see
+	// operations.Service.
+	Observe func(tool, stage string, took time.Duration)
 }

@@ -116,16 +116,21 @@ func (s *Server) newService() *operations.Service {
 		},
 		Pool: s.pool, Temporal: s.temporal,
 		Tokens: s.opts.Keys, Secret: s.opts.Secret, Links: files.Links{Base: s.opts.PublicURL, Ring: s.opts.Keys},
-		Directory: s.opts.Directory, Log: s.opts.Log,
+		Directory: s.opts.Directory, Log: s.opts.Log, Observe: s.opts.Observe,
+	}
+}
+
+// WorkerOptions are those of the server's worker.
+func WorkerOptions() worker.Options {
+	return worker.Options{
+		WorkerStopTimeout: drain,
+		// Runs answer callers who wait: tasks are taken as fast as they come.
+		MaxConcurrentWorkflowTaskPollers: 8,
 	}
 }
 
 func (s *Server) newWorker() worker.Worker {
-	w := worker.New(s.temporal, s.opts.TaskQueue, worker.Options{
-		WorkerStopTimeout: drain,
-		// Runs answer callers who wait: tasks are taken as fast as they come.
-		MaxConcurrentWorkflowTaskPollers: 8,
-	})
+	w := worker.New(s.temporal, s.opts.TaskQueue, WorkerOptions())
 	w.RegisterWorkflowWithOptions(workflows.ProcessRun, workflow.RegisterOptions{Name: workflows.TypeRun})
 	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.TypeReconcile})
 	(&activities.Activities{Service: s.service, Channel: s.opts.Channel, Log: s.opts.Log}).Register(w)

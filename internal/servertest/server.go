@@ -158,6 +158,9 @@ func (s *Server) Call(id, tool string, args any) mcpclient.Result {
 	s.t.Helper()
 	result, err := s.Client(id).Call(context.Background(), tool, args)
 	require.NoError(s.t, err, "%s as %s", tool, id)
+	if result.OK {
+		checkResult(s.t, tool, result.Data)
+	}
 	return result
 }
 

@@ -1,4 +1,4 @@
-package devstack
+package stack
 
 import (
 	"context"
@@ -17,14 +17,15 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
+	"github.com/agentprocess-temporal/server/devstack"
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/internal/keyring"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/workflows"
 )
 
-// StackOptions say what a development stack is made of.
-type StackOptions struct {
+// Options say what a development stack is made of.
+type Options struct {
 	// Dir keeps everything the stack has; a second start with it goes on where
 	// the first was.
 	Dir string
@@ -49,11 +50,11 @@ type StackOptions struct {
 // Stack is a running development stack.
 type Stack struct {
 	Info     Info
-	Server   *Process
-	Postgres *Postgres
-	Temporal *Temporal
+	Server   *devstack.Process
+	Postgres *devstack.Postgres
+	Temporal *devstack.Temporal
 
-	lock *DirLock
+	lock *devstack.DirLock
 	stop sync.Once
 }
 
@@ -81,20 +82,22 @@ const (
 	readyWithin = 2 * time.Minute
 )
 
-// StartStack starts Postgres, Temporal and the server, each on loopback, and
+// Start starts Postgres, Temporal and the server, each on loopback, and
 // returns when the server is ready. ctx bounds the start only.
-func StartStack(ctx context.Context, o StackOptions) (_ *Stack, err error) {
+func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	// Passable, so that PostgreSQL's own user reaches its cluster in it; what is
+	// secret has a mode of its own.
+	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
 		return nil, err
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
 	s := &Stack{}
-	if s.lock, err = Lock(o.Dir); err != nil {
+	if s.lock, err = devstack.Lock(o.Dir); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -115,7 +118,7 @@ func StartStack(ctx context.Context, o StackOptions) (_ *Stack, err error) {
 	return s, s.writeInfo(o, people)
 }
 
-func (o *StackOptions) directory() (*identity.Directory, error) {
+func (o *Options) directory() (*identity.Directory, error) {
 	if o.Directory == "" {
 		o.Directory = filepath.Join(o.Dir, "directory.yaml")
 		if _, err := os.Stat(o.Directory); errors.Is(err, os.ErrNotExist) {
@@ -127,9 +130,9 @@ func (o *StackOptions) directory() (*identity.Directory, error) {
 	return identity.Load(o.Directory)
 }
 
-func (s *Stack) startStores(ctx context.Context, o StackOptions) (err error) {
+func (s *Stack) startStores(ctx context.Context, o Options) (err error) {
 	fmt.Fprintln(o.Progress, "starting PostgreSQL")
-	if s.Postgres, err = StartPostgres(ctx, PostgresOptions{Dir: filepath.Join(o.Dir, "postgres"), Fast: o.Fast, Log: o.Log}); err != nil {
+	if s.Postgres, err = devstack.StartPostgres(ctx, devstack.PostgresOptions{Dir: filepath.Join(o.Dir, "postgres"), Fast: o.Fast, Log: o.Log}); err != nil {
 		return err
 	}
 	if err := s.Postgres.EnsureDatabase(ctx, database); err != nil {
@@ -144,7 +147,7 @@ func (s *Stack) startStores(ctx context.Context, o StackOptions) (err error) {
 	for name, kind := range workflows.SearchAttributes() {
 		attributes[name] = attributeType(kind)
 	}
-	s.Temporal, err = StartTemporal(ctx, TemporalOptions{
+	s.Temporal, err = devstack.StartTemporal(ctx, devstack.TemporalOptions{
 		Dir: filepath.Join(o.Dir, "temporal"), Port: 7233, UIPort: 8233, SearchAttributes: attributes, Log: progressLog(o),
 	})
 	if err != nil {
@@ -156,7 +159,7 @@ func (s *Stack) startStores(ctx context.Context, o StackOptions) (err error) {
 
 // progressLog shows what Temporal's build says, which takes minutes, with the
 // server's own messages.
-func progressLog(o StackOptions) io.Writer {
+func progressLog(o Options) io.Writer {
 	if o.Log == nil {
 		return o.Progress
 	}
@@ -185,7 +188,7 @@ func keys(dir string) (ed25519.PrivateKey, error) {
 	return identity.LoadOrCreateKey(filepath.Join(dir, "token-key.pem"))
 }
 
-func (s *Stack) startServer(ctx context.Context, o StackOptions) error {
+func (s *Stack) startServer(ctx context.Context, o Options) error {
 	fmt.Fprintln(o.Progress, "starting the server")
 	signing, err := keys(o.Dir)
 	if err != nil {
@@ -213,10 +216,10 @@ func (s *Stack) startServer(ctx context.Context, o StackOptions) error {
 	if o.Lease != 0 {
 		args = append(args, "--lease", o.Lease.String())
 	}
-	s.Server, err = StartProcess(ProcessOptions{
+	s.Server, err = devstack.StartProcess(devstack.ProcessOptions{
 		Args: append(args, o.ServerArgs...), Log: o.Log,
 		Env: append(os.Environ(), "AGENTPROCESS_POSTGRES="+s.Info.Postgres,
-			"TEMPORAL_ADDRESS="+s.Temporal.Address, "TEMPORAL_NAMESPACE="+DefaultNamespace, "TEMPORAL_TLS=false"),
+			"TEMPORAL_ADDRESS="+s.Temporal.Address, "TEMPORAL_NAMESPACE="+devstack.DefaultNamespace, "TEMPORAL_TLS=false"),
 	})
 	if err != nil {
 		return err
@@ -225,7 +228,11 @@ func (s *Stack) startServer(ctx context.Context, o StackOptions) error {
 	s.Info.MCP, s.Info.API = base+"/mcp", base+"/api"
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	return WaitReady(ctx, base+"/readyz", s.Server.Done())
+	err = devstack.WaitReady(ctx, base+"/readyz", s.Server.Done())
+	if errors.Is(err, devstack.ErrEnded) {
+		err = fmt.Errorf("the server does not stay up: %w", s.Server.Err())
+	}
+	return err
 }
 
 // freeAddr settles the port now, so that the server has the same one when it is
@@ -254,7 +261,7 @@ func freeAddr(addr string) (string, error) {
 }
 
 // writeInfo gives every identity of the directory a token and writes dev.json.
-func (s *Stack) writeInfo(o StackOptions, people *identity.Directory) error {
+func (s *Stack) writeInfo(o Options, people *identity.Directory) error {
 	signing, err := keys(o.Dir)
 	if err != nil {
 		return err
