@@ -22,10 +22,15 @@ const maxRoles = 256 << 10
 // Operations does what the API says; *operations.Service does. Each method
 // refuses a caller who may not.
 type Operations interface {
+	// ImportProcess stores a PROCESS.md as a draft.
 	ImportProcess(ctx context.Context, caller identity.Caller, source []byte) (operations.Draft, *run.Error)
+	// BindRoles maps roles of a draft to groups of the organization.
 	BindRoles(ctx context.Context, caller identity.Caller, name string, roles map[string]string) (operations.Draft, *run.Error)
+	// PublishProcess makes a draft a version, unless the newest is the same.
 	PublishProcess(ctx context.Context, caller identity.Caller, name string) (operations.Published, *run.Error)
+	// Catalog lists the newest version of every process, and the drafts.
 	Catalog(ctx context.Context, caller identity.Caller) (operations.Listing, *run.Error)
+	// DeleteRun deletes a run that is over, and everything kept of it.
 	DeleteRun(ctx context.Context, caller identity.Caller, runID string) *run.Error
 }
 
@@ -39,7 +44,7 @@ func New(ops Operations) http.Handler {
 	mux.Handle("/api/processes/{name}/roles", methods{http.MethodPut: a.bind})
 	mux.Handle("/api/processes/{name}/publish", methods{http.MethodPost: a.publish})
 	mux.Handle("/api/runs/{runId}", methods{http.MethodDelete: a.deleteRun})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, run.Refuse(run.NotFound, "the API has nothing at this address"))
 	})
 	return mux

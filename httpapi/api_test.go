@@ -23,7 +23,7 @@ import (
 const publisher, operator = "person:pia@example.com", "person:ops@example.com"
 
 func TestAProcessIsImportedBoundAndPublished(t *testing.T) {
-	a, source := serve(t), read(t, "testdata/refund.md")
+	a, source := serve(t), refund(t)
 
 	r := a.do(t, publisher, "POST", "/api/processes", source)
 	require.Equal(t, http.StatusCreated, r.status, r.text)
@@ -34,8 +34,8 @@ func TestAProcessIsImportedBoundAndPublished(t *testing.T) {
 	require.Equal(t, map[string]string{"payer": ""}, draft.Roles)
 	require.Equal(t, []string{"billing"}, draft.Systems)
 
-	refusal := a.do(t, publisher, "POST", "/api/processes/refund/publish", "").refused(t, 400, run.Invalid)
-	require.Equal(t, []string{"payer: not bound to a group"}, refusal.Issues)
+	issues := a.do(t, publisher, "POST", "/api/processes/refund/publish", "").refused(t, 400, run.Invalid)
+	require.Equal(t, []string{"payer: not bound to a group"}, issues)
 
 	r = a.do(t, publisher, "PUT", "/api/processes/refund/roles", `{"payer":"finance"}`)
 	require.Equal(t, http.StatusOK, r.status, r.text)
@@ -69,17 +69,17 @@ func TestAProcessIsImportedBoundAndPublished(t *testing.T) {
 
 func TestAnImportIsRefusedWithEveryIssueAndItsPlace(t *testing.T) {
 	a := serve(t)
-	broken := strings.NewReplacer("name: refund", "name: Re Fund", "finish: paid", "finsh: paid").Replace(read(t, "testdata/refund.md"))
-	refusal := a.do(t, publisher, "POST", "/api/processes", broken).refused(t, 400, run.Invalid)
-	require.GreaterOrEqual(t, len(refusal.Issues), 2)
-	require.Regexp(t, `^2:7: `, refusal.Issues[0])
+	broken := strings.NewReplacer("name: refund", "name: Re Fund", "finish: paid", "finsh: paid").Replace(refund(t))
+	issues := a.do(t, publisher, "POST", "/api/processes", broken).refused(t, 400, run.Invalid)
+	require.GreaterOrEqual(t, len(issues), 2)
+	require.Regexp(t, `^2:7: `, issues[0])
 }
 
 func TestOnlyPublishersAndOperatorsReachTheCatalog(t *testing.T) {
 	a := serve(t)
 	for _, as := range []string{"agent:a1", "person:mira@example.com"} {
 		a.do(t, as, "GET", "/api/processes", "").refused(t, 403, run.Forbidden)
-		a.do(t, as, "POST", "/api/processes", read(t, "testdata/refund.md")).refused(t, 403, run.Forbidden)
+		a.do(t, as, "POST", "/api/processes", refund(t)).refused(t, 403, run.Forbidden)
 		a.do(t, as, "PUT", "/api/processes/refund/roles", `{"payer":"finance"}`).refused(t, 403, run.Forbidden)
 		a.do(t, as, "POST", "/api/processes/refund/publish", "").refused(t, 403, run.Forbidden)
 		a.do(t, as, "DELETE", "/api/runs/r_1", "").refused(t, 403, run.Forbidden)
@@ -94,13 +94,13 @@ func TestARunIsDeletedOnlyOnceItIsOver(t *testing.T) {
 	records.QueueApply(b, records.Row{Org: "acme", RunID: "r_open", Seq: 1, Process: "refund", Version: 1, State: "active",
 		StartedAt: time.Now(), UpdatedAt: time.Now(), Inputs: []byte(`{}`), Files: []string{}, Record: []byte(`{}`)})
 	require.NoError(t, a.pool.SendBatch(t.Context(), b).Close())
-	refusal := a.do(t, operator, "DELETE", "/api/runs/r_open", "").refused(t, 409, run.Conflict)
-	require.Equal(t, []string{"not_ended"}, refusal.Issues)
+	issues := a.do(t, operator, "DELETE", "/api/runs/r_open", "").refused(t, 409, run.Conflict)
+	require.Equal(t, []string{"not_ended"}, issues)
 }
 
 func TestRolesAreReadStrictly(t *testing.T) {
 	a := serve(t)
-	a.do(t, publisher, "POST", "/api/processes", read(t, "testdata/refund.md"))
+	a.do(t, publisher, "POST", "/api/processes", refund(t))
 	for name, body := range map[string]string{
 		"nothing":             ``,
 		"no JSON":             `payer=finance`,
@@ -120,12 +120,12 @@ func TestRolesAreReadStrictly(t *testing.T) {
 		"an unknown group":    `{"payer":"\u0000"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			refusal := a.do(t, publisher, "PUT", "/api/processes/refund/roles", body).refused(t, 400, run.Invalid)
-			require.NotEmpty(t, refusal.Issues)
+			issues := a.do(t, publisher, "PUT", "/api/processes/refund/roles", body).refused(t, 400, run.Invalid)
+			require.NotEmpty(t, issues)
 		})
 	}
-	refusal := a.do(t, publisher, "PUT", "/api/processes/refund/roles", `{"a":1,"b":2}`).refused(t, 400, run.Invalid)
-	require.Len(t, refusal.Issues, 2, "every issue at once")
+	issues := a.do(t, publisher, "PUT", "/api/processes/refund/roles", `{"a":1,"b":2}`).refused(t, 400, run.Invalid)
+	require.Len(t, issues, 2, "every issue at once")
 }
 
 func TestAnAddressThatNamesNothingIsNotFoundInJSON(t *testing.T) {
@@ -157,7 +157,7 @@ func TestAnotherMethodIsRefusedAndTheRightOnesNamed(t *testing.T) {
 }
 
 func TestABodyIsReadUpToItsLimit(t *testing.T) {
-	a, source := serve(t), read(t, "testdata/refund.md")
+	a, source := serve(t), refund(t)
 	full := source + strings.Repeat("x", httpapi.MaxSource-len(source))
 	require.Equal(t, http.StatusCreated, a.do(t, publisher, "POST", "/api/processes", full).status)
 
@@ -172,14 +172,14 @@ func TestADatabaseThatIsAwayIsRetried(t *testing.T) {
 	a := serve(t)
 	a.pool.Close()
 	r := a.do(t, publisher, "GET", "/api/processes", "")
-	refusal := r.refused(t, 503, run.Retry)
+	r.refused(t, 503, run.Retry)
 	require.Equal(t, "1", r.header.Get("Retry-After"))
-	require.NotContains(t, refusal.Message, "pool", "internals are not shown")
+	require.NotContains(t, r.text, "pool", "internals are not shown")
 }
 
 func TestWithoutAuthenticationInFrontNothingIsAnswered(t *testing.T) {
 	w := httptest.NewRecorder()
-	httpapi.New(nil).ServeHTTP(w, httptest.NewRequest("GET", "/api/processes", nil))
+	httpapi.New(nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/processes", http.NoBody))
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.True(t, json.Valid(w.Body.Bytes()), w.Body.String())
 }
@@ -202,8 +202,8 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		run.NotAccepted: 422, run.Retry: 503, "unheard_of": 500,
 	} {
 		a := serveOps(t, refusing{refusal: run.Refuse(code, "no <b>&", "one", "two")}, d, nil)
-		refusal := a.do(t, operator, "GET", "/api/processes", "").refused(t, status, code)
-		require.Equal(t, "no <b>&", refusal.Message)
-		require.Equal(t, []string{"one", "two"}, refusal.Issues)
+		r := a.do(t, operator, "GET", "/api/processes", "")
+		require.Equal(t, []string{"one", "two"}, r.refused(t, status, code))
+		require.Equal(t, "no <b>&", r.Error.Message)
 	}
 }

@@ -54,7 +54,7 @@ func attachment(name string) string {
 		}
 		return c
 	}, name)
-	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, plain, percentEncode(name))
+	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + percentEncode(name)
 }
 
 // maxName bounds a file name, in bytes: what common file systems take, with

@@ -51,9 +51,17 @@ func (s *store) put(t *testing.T, id, name, contentType string, content []byte) 
 	require.NoError(t, s.pool.SendBatch(t.Context(), b).Close())
 }
 
-func (s *store) do(t *testing.T, method, link string, header ...string) (*http.Response, string) {
+// download is an answer under /files/.
+type download struct {
+	status int
+	length int64
+	header http.Header
+	text   string
+}
+
+func (s *store) do(t *testing.T, method, link string, header ...string) download {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, link, nil)
+	req, err := http.NewRequestWithContext(t.Context(), method, link, http.NoBody)
 	require.NoError(t, err)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
@@ -67,7 +75,7 @@ func (s *store) do(t *testing.T, method, link string, header ...string) (*http.R
 	require.Equal(t, "sandbox; default-src 'none'", res.Header.Get("Content-Security-Policy"))
 	require.Equal(t, "no-referrer", res.Header.Get("Referrer-Policy"))
 	require.Contains(t, res.Header.Get("Cache-Control"), "private")
-	return res, string(text)
+	return download{res.StatusCode, res.ContentLength, res.Header, string(text)}
 }
 
 func TestAFileIsServedByteForByteAsAnAttachment(t *testing.T) {
@@ -77,31 +85,31 @@ func TestAFileIsServedByteForByteAsAnAttachment(t *testing.T) {
 	s.put(t, "f_empty", "empty.txt", "text/plain", nil)
 	link := s.links.URL("acme", "f_1", time.Now())
 
-	res, text := s.do(t, "GET", link)
-	require.Equal(t, http.StatusOK, res.StatusCode, text)
-	require.Equal(t, string(content), text)
-	require.Equal(t, "application/pdf", res.Header.Get("Content-Type"))
-	require.Equal(t, `attachment; filename="report.pdf"; filename*=UTF-8''report.pdf`, res.Header.Get("Content-Disposition"))
-	require.EqualValues(t, len(content), res.ContentLength)
-	etag := res.Header.Get("ETag")
+	res := s.do(t, "GET", link)
+	require.Equal(t, http.StatusOK, res.status, res.text)
+	require.Equal(t, string(content), res.text)
+	require.Equal(t, "application/pdf", res.header.Get("Content-Type"))
+	require.Equal(t, `attachment; filename="report.pdf"; filename*=UTF-8''report.pdf`, res.header.Get("Content-Disposition"))
+	require.EqualValues(t, len(content), res.length)
+	etag := res.header.Get("ETag")
 	require.NotEmpty(t, etag)
 
-	res, text = s.do(t, "HEAD", link)
-	require.Equal(t, http.StatusOK, res.StatusCode)
-	require.Empty(t, text)
-	require.EqualValues(t, len(content), res.ContentLength)
-	require.Equal(t, "application/pdf", res.Header.Get("Content-Type"))
+	res = s.do(t, "HEAD", link)
+	require.Equal(t, http.StatusOK, res.status)
+	require.Empty(t, res.text)
+	require.EqualValues(t, len(content), res.length)
+	require.Equal(t, "application/pdf", res.header.Get("Content-Type"))
 
-	res, text = s.do(t, "GET", link, "Range", "bytes=1-3")
-	require.Equal(t, http.StatusPartialContent, res.StatusCode)
-	require.Equal(t, "PDF", text)
+	res = s.do(t, "GET", link, "Range", "bytes=1-3")
+	require.Equal(t, http.StatusPartialContent, res.status)
+	require.Equal(t, "PDF", res.text)
 
-	res, _ = s.do(t, "GET", link, "If-None-Match", etag)
-	require.Equal(t, http.StatusNotModified, res.StatusCode)
+	res = s.do(t, "GET", link, "If-None-Match", etag)
+	require.Equal(t, http.StatusNotModified, res.status)
 
-	res, text = s.do(t, "GET", s.links.URL("acme", "f_empty", time.Now()))
-	require.Equal(t, http.StatusOK, res.StatusCode)
-	require.Empty(t, text)
+	res = s.do(t, "GET", s.links.URL("acme", "f_empty", time.Now()))
+	require.Equal(t, http.StatusOK, res.status)
+	require.Empty(t, res.text)
 }
 
 func TestALinkThatOpensNothingIsAnsweredInOneWay(t *testing.T) {
@@ -119,19 +127,19 @@ func TestALinkThatOpensNothingIsAnsweredInOneWay(t *testing.T) {
 		"a file of another":    s.links.URL("globex", "f_1", time.Now()),
 		"no file":              s.URL + "/files/",
 	} {
-		res, text := s.do(t, "GET", link)
-		require.Equal(t, http.StatusNotFound, res.StatusCode, name)
+		res := s.do(t, "GET", link)
+		require.Equal(t, http.StatusNotFound, res.status, name)
 		if first == "" {
-			first = text
+			first = res.text
 		}
-		require.Equal(t, first, text, name)
-		require.NotContains(t, text, "secret")
+		require.Equal(t, first, res.text, name)
+		require.NotContains(t, res.text, "secret")
 	}
-	res, _ := s.do(t, "GET", good)
-	require.Equal(t, http.StatusOK, res.StatusCode)
-	res, _ = s.do(t, "POST", good)
-	require.Equal(t, http.StatusMethodNotAllowed, res.StatusCode)
-	require.Equal(t, "GET, HEAD", res.Header.Get("Allow"))
+	res := s.do(t, "GET", good)
+	require.Equal(t, http.StatusOK, res.status)
+	res = s.do(t, "POST", good)
+	require.Equal(t, http.StatusMethodNotAllowed, res.status)
+	require.Equal(t, "GET, HEAD", res.header.Get("Allow"))
 }
 
 func TestBytesThatChangedInStorageAreNotServed(t *testing.T) {
@@ -140,20 +148,20 @@ func TestBytesThatChangedInStorageAreNotServed(t *testing.T) {
 	_, err := s.pool.Exec(t.Context(), `UPDATE files SET content = 'tampered with' WHERE id = 'f_1'`)
 	require.NoError(t, err)
 	for _, method := range []string{"GET", "HEAD"} {
-		res, text := s.do(t, method, s.links.URL("acme", "f_1", time.Now()))
-		require.Equal(t, http.StatusInternalServerError, res.StatusCode)
-		require.NotContains(t, text, "tampered")
-		require.Empty(t, res.Header.Get("Content-Disposition"))
+		res := s.do(t, method, s.links.URL("acme", "f_1", time.Now()))
+		require.Equal(t, http.StatusInternalServerError, res.status)
+		require.NotContains(t, res.text, "tampered")
+		require.Empty(t, res.header.Get("Content-Disposition"))
 	}
 }
 
 func TestAFileStoreThatIsAwayIsRetried(t *testing.T) {
 	s := storeFiles(t)
 	s.pool.Close()
-	res, text := s.do(t, "GET", s.links.URL("acme", "f_1", time.Now()))
-	require.Equal(t, http.StatusServiceUnavailable, res.StatusCode)
-	require.NotEmpty(t, res.Header.Get("Retry-After"))
-	require.NotContains(t, text, "pool")
+	res := s.do(t, "GET", s.links.URL("acme", "f_1", time.Now()))
+	require.Equal(t, http.StatusServiceUnavailable, res.status)
+	require.NotEmpty(t, res.header.Get("Retry-After"))
+	require.NotContains(t, res.text, "pool")
 }
 
 func TestOnlyHarmlessContentTypesArePassedOn(t *testing.T) {
@@ -179,11 +187,11 @@ func TestOnlyHarmlessContentTypesArePassedOn(t *testing.T) {
 	} {
 		id := "f_" + string(rune('a'+i))
 		s.put(t, id, "a", c.said, []byte(c.content))
-		res, text := s.do(t, "GET", s.links.URL("acme", id, time.Now()))
-		require.Equal(t, http.StatusOK, res.StatusCode)
-		require.Equal(t, c.want, res.Header.Get("Content-Type"), "%q", c.said)
-		require.Equal(t, c.content, text)
-		require.Empty(t, res.Header.Get("Set-Cookie"))
+		res := s.do(t, "GET", s.links.URL("acme", id, time.Now()))
+		require.Equal(t, http.StatusOK, res.status)
+		require.Equal(t, c.want, res.header.Get("Content-Type"), "%q", c.said)
+		require.Equal(t, c.content, res.text)
+		require.Empty(t, res.header.Get("Set-Cookie"))
 	}
 }
 
@@ -212,10 +220,10 @@ func TestHostileFileNamesAreHarmlessInTheHeader(t *testing.T) {
 	} {
 		id := "f_" + string(rune('a'+i))
 		s.put(t, id, c.name, "text/plain", []byte("x"))
-		res, _ := s.do(t, "GET", s.links.URL("acme", id, time.Now()))
-		require.Equal(t, http.StatusOK, res.StatusCode)
-		require.Empty(t, res.Header.Get("Set-Cookie"))
-		header := res.Header.Get("Content-Disposition")
+		res := s.do(t, "GET", s.links.URL("acme", id, time.Now()))
+		require.Equal(t, http.StatusOK, res.status)
+		require.Empty(t, res.header.Get("Set-Cookie"))
+		header := res.header.Get("Content-Disposition")
 		plain, extended, ok := strings.Cut(header, "; filename*=")
 		require.True(t, ok, header)
 

@@ -112,8 +112,8 @@ func (r reply) data(t *testing.T, into any) {
 	require.NoError(t, json.Unmarshal(r.Data, into))
 }
 
-// refused checks a refusal and returns it.
-func (r reply) refused(t *testing.T, status int, code run.Code) *run.Error {
+// refused checks a refusal and returns its issues.
+func (r reply) refused(t *testing.T, status int, code run.Code) []string {
 	t.Helper()
 	require.Equal(t, status, r.status, r.text)
 	require.NotNil(t, r.OK, r.text)
@@ -122,12 +122,13 @@ func (r reply) refused(t *testing.T, status int, code run.Code) *run.Error {
 	require.Equal(t, code, r.Error.Code, r.text)
 	require.NotEmpty(t, r.Error.Message)
 	require.Nil(t, r.Data)
-	return r.Error
+	return r.Error.Issues
 }
 
-func read(t *testing.T, path string) string {
+// refund is a process with one role, payer.
+func refund(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
+	b, err := os.ReadFile("testdata/refund.md")
 	require.NoError(t, err)
 	return string(b)
 }

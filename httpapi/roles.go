@@ -22,10 +22,10 @@ func readRoles(raw []byte) (roles map[string]string, issues []string) {
 	roles = map[string]string{}
 	for dec.More() {
 		key, err := dec.Token()
-		if err != nil {
+		role, ok := key.(string)
+		if err != nil || !ok {
 			return nil, broken
 		}
-		role := key.(string) // the decoder lets nothing else be a key
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
 			return nil, broken

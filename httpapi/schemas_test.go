@@ -15,22 +15,22 @@ import (
 	"github.com/agentprocess-temporal/server/schemas"
 )
 
-func serveSchemas(t *testing.T) func(method, path string) (*http.Response, string) {
+func serveSchemas(t *testing.T) func(method, path string) download {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle("/schemas/core-2/", httpapi.Schemas())
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	return func(method, path string) (*http.Response, string) {
+	return func(method, path string) download {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, http.NoBody)
 		require.NoError(t, err)
 		res, err := server.Client().Do(req)
 		require.NoError(t, err)
 		defer func() { _ = res.Body.Close() }()
 		text, err := io.ReadAll(res.Body)
 		require.NoError(t, err)
-		return res, string(text)
+		return download{res.StatusCode, res.ContentLength, res.Header, string(text)}
 	}
 }
 
@@ -41,14 +41,14 @@ func TestEverySchemaIsServedAtTheEndOfItsId(t *testing.T) {
 		if err != nil || d.IsDir() || path == "index.json" {
 			return err
 		}
-		res, text := do("GET", "/schemas/core-2/"+path)
-		require.Equal(t, http.StatusOK, res.StatusCode, path)
-		require.Equal(t, "application/schema+json", res.Header.Get("Content-Type"))
-		require.Equal(t, "*", res.Header.Get("Access-Control-Allow-Origin"))
+		res := do("GET", "/schemas/core-2/"+path)
+		require.Equal(t, http.StatusOK, res.status, path)
+		require.Equal(t, "application/schema+json", res.header.Get("Content-Type"))
+		require.Equal(t, "*", res.header.Get("Access-Control-Allow-Origin"))
 		var document struct {
 			ID string `json:"$id"`
 		}
-		require.NoError(t, json.Unmarshal([]byte(text), &document))
+		require.NoError(t, json.Unmarshal([]byte(res.text), &document))
 		require.True(t, strings.HasSuffix(document.ID, "/schemas/core-2/"+path), document.ID)
 		served++
 		return nil
@@ -59,24 +59,24 @@ func TestEverySchemaIsServedAtTheEndOfItsId(t *testing.T) {
 func TestTheIndexOfTheSchemasIsServed(t *testing.T) {
 	do := serveSchemas(t)
 	for _, path := range []string{"/schemas/core-2/", "/schemas/core-2/index.json"} {
-		res, text := do("GET", path)
-		require.Equal(t, http.StatusOK, res.StatusCode)
-		require.Equal(t, "application/json", res.Header.Get("Content-Type"))
-		require.Contains(t, text, `"tools/claim.arguments.json"`)
-		res, text = do("HEAD", path)
-		require.Equal(t, http.StatusOK, res.StatusCode)
-		require.Empty(t, text)
+		res := do("GET", path)
+		require.Equal(t, http.StatusOK, res.status)
+		require.Equal(t, "application/json", res.header.Get("Content-Type"))
+		require.Contains(t, res.text, `"tools/claim.arguments.json"`)
+		res = do("HEAD", path)
+		require.Equal(t, http.StatusOK, res.status)
+		require.Empty(t, res.text)
 	}
 }
 
 func TestWhatIsNoSchemaIsNotFound(t *testing.T) {
 	do := serveSchemas(t)
 	for _, path := range []string{"tools", "tools/", "none.json", "tools/none.json", "%2e%2e/schemas.go", "index.json/"} {
-		res, text := do("GET", "/schemas/core-2/"+path)
-		require.Equal(t, http.StatusNotFound, res.StatusCode, path)
-		require.True(t, path[0] == '%' || json.Valid([]byte(text)), text)
+		res := do("GET", "/schemas/core-2/"+path)
+		require.Equal(t, http.StatusNotFound, res.status, path)
+		require.True(t, path[0] == '%' || json.Valid([]byte(res.text)), res.text)
 	}
-	res, _ := do("DELETE", "/schemas/core-2/index.json")
-	require.Equal(t, http.StatusMethodNotAllowed, res.StatusCode)
-	require.Equal(t, "GET, HEAD", res.Header.Get("Allow"))
+	res := do("DELETE", "/schemas/core-2/index.json")
+	require.Equal(t, http.StatusMethodNotAllowed, res.status)
+	require.Equal(t, "GET, HEAD", res.header.Get("Allow"))
 }

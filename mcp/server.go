@@ -102,7 +102,7 @@ func transport(server *mcpsdk.Server, anyHost bool) http.Handler {
 	return mcpsdk.NewStreamableHTTPHandler(
 		func(*http.Request) *mcpsdk.Server { return server },
 		&mcpsdk.StreamableHTTPOptions{
-			Stateless: false,
+			Stateless:                  true,
 			JSONResponse:               true,
 			MaxRequestBodyBytes:        -1, // liftArguments has bounded it
 			DisableLocalhostProtection: anyHost,

@@ -88,6 +88,10 @@ func (s *Service) importProcess(ctx context.Context, caller identity.Caller, sou
 	if err := mayPublish(caller); err != nil {
 		return Draft{}, err
 	}
+	if len(source) > MaxSourceBytes {
+		return Draft{}, run.Refuse(run.Invalid, "the process is too large",
+			fmt.Sprintf("PROCESS.md: %d bytes, at most %d are taken", len(source), MaxSourceBytes))
+	}
 	p, err := s.parse(source)
 	if err != nil {
 		return Draft{}, err
@@ -110,10 +114,17 @@ func (s *Service) parse(source []byte) (*process.Process, error) {
 	return p, nil
 }
 
+// MaxSourceBytes bounds a PROCESS.md: the parsed process travels with every run
+// of it, and an argument of a workflow must stay below 2 MiB.
+const MaxSourceBytes = 512 << 10
+
+// mostIssues bounds a refusal: a file can be made to have any number of issues.
+const mostIssues = 1000
+
 func texts(issues process.Issues) []string {
-	out := make([]string, len(issues))
-	for i, issue := range issues {
-		out[i] = issue.String()
+	out := issues.Strings()
+	if more := len(out) - mostIssues; more > 0 {
+		out = append(out[:mostIssues], fmt.Sprintf("and %d more", more))
 	}
 	return out
 }

@@ -3,8 +3,6 @@ package run
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/agentprocess-temporal/server/process"
 )
 
 // Command is one write to a run. Exactly one of the pointers is set.
@@ -144,8 +142,8 @@ func (r *Run) Check(c Command, now time.Time) *Error {
 	return r.at(now).check(c)
 }
 
-// Execute carries a write out, having applied the deadlines that passed, and
-// every automatic transition it triggers. A refusal changes nothing. A request
+// Execute applies the deadlines that passed, then carries a write out with every
+// automatic transition it triggers. A refusal changes nothing more. A request
 // that was executed before has its outcome again.
 func (r *Run) Execute(c Command, now time.Time) (Outcome, *Error) {
 	now = cut(now)
@@ -163,6 +161,7 @@ func (r *Run) Execute(c Command, now time.Time) (Outcome, *Error) {
 	updated := r.UpdatedAt
 	o := r.apply(c, now)
 	r.settle(now)
+	r.seal()
 	if o.Refusal != nil {
 		r.UpdatedAt = updated // run data is as it was
 		return o, nil
@@ -236,6 +235,3 @@ func (r *Run) apply(c Command, now time.Time) Outcome {
 		return r.receive(c.By, c.Event, now)
 	}
 }
-
-// processStep returns the declaration of a step, or nil.
-func (r *Run) processStep(id string) *process.Step { return r.Process.Step(id) }

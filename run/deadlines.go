@@ -49,13 +49,13 @@ func (r *Run) nextDeadline() (*Step, time.Time, deadline) {
 // anything changed.
 func (r *Run) Advance(now time.Time) bool {
 	now = cut(now)
-	changed := false
+	seq := r.Seq
 	for {
 		s, at, kind := r.nextDeadline()
 		if kind == noDeadline || at.After(now) {
-			return changed
+			r.seal()
+			return r.Seq > seq
 		}
-		changed = true
 		switch kind {
 		case leaseEnds:
 			r.loseLease(s, at)

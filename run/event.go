@@ -23,7 +23,8 @@ func (r *Run) checkEvent(by Actor, c *SendEvent) *Error {
 	if issues := objectIssues("data", c.Data); len(issues) > 0 {
 		return Refuse(Invalid, "the event's data is not sound", issues...)
 	}
-	if size := r.Size() + len(c.Data) + len(c.Name) + stepOverhead; size > r.Limits.RunDataBytes {
+	e := Event{Name: c.Name, Data: c.Data, By: by.ID}
+	if size := r.Size() + e.size(); size > r.Limits.RunDataBytes {
 		return Refuse(Invalid, "the event does not fit into the run", TooLarge(size, r.Limits))
 	}
 	return nil
@@ -50,6 +51,9 @@ func (r *Run) consume(s *Step, e Event, at time.Time) {
 	r.follow(s.ID, r.processStep(s.ID).Next, at)
 }
 
+// size is what an event counts for, held as well as consumed.
+func (e *Event) size() int { return len(e.Data) + len(e.Name) + len(e.By) + stepOverhead }
+
 // takeHeld removes and returns the oldest held event of a name.
 func (r *Run) takeHeld(name string) (Event, bool) {
 	for i, e := range r.Held {
@@ -71,4 +75,5 @@ func (r *Run) CancelByServer(now time.Time, note string) {
 	}
 	r.end(Cancelled, "", Server, noted(note), now)
 	r.settle(now)
+	r.seal()
 }

@@ -19,7 +19,7 @@ func (r *Run) enter(id string, at time.Time) {
 	if c := r.Data.current(id); c != nil && c.Decision == Rejected {
 		fresh.Order = s.Order // its own rejection stays current until it completes
 	} else {
-		r.Data.retire(id) // reached again by another way than a rejection
+		r.retire(id) // reached again by another way than a rejection
 	}
 	*s = fresh
 	if !step.Due.IsZero() {
@@ -67,11 +67,9 @@ func (r *Run) enter(id string, at time.Time) {
 func (r *Run) fork(step *process.Step, s *Step, at time.Time) {
 	r.Completions++
 	s.Order = r.Completions // what its branches complete comes after the fork
-	for _, entry := range step.Branches {
-		for _, id := range r.branch(entry) {
-			r.Data.retire(id)
-			*r.state(id) = Step{ID: id}
-		}
+	for _, id := range r.region(step) {
+		r.retire(id)
+		*r.state(id) = Step{ID: id}
 	}
 	for _, entry := range step.Branches {
 		r.enter(entry, at)
@@ -90,11 +88,9 @@ func (r *Run) join(step *process.Step, at time.Time) {
 	if s.State != StepWaiting {
 		return
 	}
-	for _, entry := range step.Branches {
-		for _, id := range r.branch(entry) {
-			if r.state(id).Open() {
-				return
-			}
+	for _, id := range r.region(step) {
+		if r.state(id).Open() {
+			return
 		}
 	}
 	*s = Step{ID: step.ID, State: StepDone, Order: s.Order}
@@ -135,9 +131,20 @@ func (r *Run) ask(s *Step, to Assignment, why *Escalation, at time.Time) {
 	r.owe(kind, s, at)
 }
 
+// record and retire change run data, and with it the snapshot.
+func (r *Run) record(id string, c Completion) {
+	r.Data.record(id, c)
+	r.Snapshot = ""
+}
+
+func (r *Run) retire(id string) {
+	r.Data.retire(id)
+	r.Snapshot = ""
+}
+
 // finishStep records a completion and closes the step.
 func (r *Run) finishStep(s *Step, c Completion) {
-	r.Data.record(s.ID, c)
+	r.record(s.ID, c)
 	r.Completions++
 	*s = Step{ID: s.ID, State: StepDone, Order: r.Completions}
 }
@@ -145,7 +152,7 @@ func (r *Run) finishStep(s *Step, c Completion) {
 // follow goes on from a completed step: into the next one, or out of a branch.
 func (r *Run) follow(from, next string, at time.Time) {
 	if next == process.Join {
-		r.join(r.forkOf(from), at)
+		r.join(r.branchOf(from).fork, at)
 		return
 	}
 	r.enter(next, at)
@@ -159,16 +166,16 @@ func (r *Run) rewind(rejecting *Step, target string) {
 	if from == 0 {
 		from = r.Completions // never completed: nothing completed after it
 	}
-	inBranch := r.branchOf(rejecting.ID)
+	own := r.branchOf(rejecting.ID)
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if s.ID == rejecting.ID || (s.Order <= from && s.ID != target) {
 			continue
 		}
-		if inBranch != nil && !inBranch[s.ID] {
+		if own != nil && r.branchOf(s.ID) != own {
 			continue
 		}
-		r.Data.retire(s.ID)
+		r.retire(s.ID)
 		*s = Step{ID: s.ID}
 	}
 }

@@ -89,10 +89,18 @@ func TestEveryRunKeepsTheGuarantees(t *testing.T) {
 			}
 		}
 		seen["state "+string(r.State)]++
+		for i := range r.Steps {
+			if len(recorded(r, r.Steps[i].ID)) > 1 {
+				seen["history"]++
+			}
+			if p.Steps[i].Kind == process.Parallel && r.Steps[i].Order > 0 {
+				seen["forked"]++
+			}
+		}
 	})
 	if !t.Failed() {
 		t.Log(seen)
-		for _, want := range []string{"claim", "renew", "submit", "escalate", "decide", "send_event", "submit not_accepted", "decide stale", "submit stale", "state ended", "state active"} {
+		for _, want := range []string{"claim", "submit", "decide", "send_event", "submit stale", "state ended", "forked", "history"} {
 			require.NotZero(t, seen[want], "the generator never reached: %s", want)
 		}
 	}

@@ -9,8 +9,7 @@ import (
 )
 
 // Run is a run together with the process it pins, the writes it remembers and
-// the notifications it owes. Methods that change it are not safe for
-// concurrent use.
+// the notifications it owes. It is not safe for concurrent use.
 type Run struct {
 	Process *process.Process `json:"-"`
 	Record
@@ -20,6 +19,8 @@ type Run struct {
 	Outbox []Notification `json:"outbox,omitempty"`
 	// Notified counts notifications, for their ids.
 	Notified int64 `json:"notified,omitempty"`
+
+	laidOut *layout
 }
 
 // Actor is who does something to a run, as authentication established it.
@@ -90,6 +91,7 @@ func New(s Start, now time.Time) *Run {
 	r.enter(s.Process.Steps[0].ID, now)
 	r.remember(Request{ID: s.RequestID, Digest: s.Digest, Attempt: s.Attempt, Tool: "start_run", At: now}, Outcome{})
 	r.settle(now)
+	r.seal()
 	return r
 }
 
@@ -114,17 +116,14 @@ func (r *Run) settle(at time.Time) {
 			}
 		}
 	}
-	r.Snapshot = r.Data.snapshot()
 }
 
-// state returns the state of a step of the process.
-func (r *Run) state(id string) *Step {
-	for i := range r.Steps {
-		if r.Steps[i].ID == id {
-			return &r.Steps[i]
-		}
+// seal computes the snapshot where run data changed. It costs as much as run
+// data is long, so several changes are sealed at once.
+func (r *Run) seal() {
+	if r.Snapshot == "" {
+		r.Snapshot = r.Data.snapshot()
 	}
-	panic(fmt.Sprintf("run: no step %q", id)) // ids come from the process itself
 }
 
 // item returns the step with this open work item, or nil.
@@ -142,7 +141,7 @@ func (r *Run) item(id string) *Step {
 func (r *Run) Size() int {
 	n := len(mustMarshal(r.Data))
 	for i := range r.Held {
-		n += len(r.Held[i].Data) + len(r.Held[i].Name)
+		n += r.Held[i].size()
 	}
 	for i := range r.Steps {
 		if r.Steps[i].Handoff != nil {

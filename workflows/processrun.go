@@ -86,7 +86,7 @@ func (w *processRun) loop(ctx workflow.Context) (Result, error) {
 		}
 		if w.idle(own) {
 			switch {
-			case cancelled != nil:
+			case cancelled != nil && w.r.State == run.Cancelled:
 				return Result{}, cancelled
 			case w.r.Over():
 				return Result{State: w.r.State, Outcome: w.r.Outcome}, nil

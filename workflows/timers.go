@@ -63,6 +63,8 @@ func (w *processRun) awaitOpening(ctx workflow.Context) {
 func (w *processRun) open() {
 	if !w.opened {
 		w.opened = true
-		w.closeOpening()
+		if w.closeOpening != nil {
+			w.closeOpening()
+		}
 	}
 }

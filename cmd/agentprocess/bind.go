@@ -77,7 +77,8 @@ func bind(ctx context.Context, c *apiClient, name string, roles map[string]strin
 	if err != nil {
 		return draft, err
 	}
-	return draft, c.call(ctx, http.MethodPut, "/processes/"+url.PathEscape(name)+"/roles", body, &draft)
+	err = c.call(ctx, http.MethodPut, "/processes/"+url.PathEscape(name)+"/roles", body, &draft)
+	return draft, err
 }
 
 // unbound lists the roles that no group has.

@@ -129,7 +129,9 @@ func (d *demo) record(ctx context.Context, id string) error {
 		return err
 	}
 	var parts struct {
-		Run, Data, Steps json.RawMessage
+		Run   json.RawMessage `json:"run"`
+		Data  json.RawMessage `json:"data"`
+		Steps json.RawMessage `json:"steps"`
 	}
 	if err := json.Unmarshal(view, &parts); err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -58,7 +59,8 @@ func importFolder(ctx context.Context, c *apiClient, dir string) (operations.Dra
 		return draft, fmt.Errorf("%s is larger than the %d bytes that a server takes", s.path, httpapi.MaxSource)
 	}
 	err := c.call(ctx, http.MethodPost, "/processes", s.text, &draft)
-	if listed, ok := err.(*issuesError); ok { //nolint:errorlint // call returns it as it is
+	var listed *issuesError
+	if errors.As(err, &listed) {
 		for i, issue := range listed.issues {
 			if atPlace.MatchString(issue) {
 				listed.issues[i] = s.path + ":" + issue

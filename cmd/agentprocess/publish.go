@@ -70,7 +70,8 @@ func publish(ctx context.Context, c *apiClient, what string, roles map[string]st
 			return published, err
 		}
 	}
-	return published, c.call(ctx, http.MethodPost, "/processes/"+url.PathEscape(name)+"/publish", nil, &published)
+	err = c.call(ctx, http.MethodPost, "/processes/"+url.PathEscape(name)+"/publish", nil, &published)
+	return published, err
 }
 
 func printPublished(cmd *cobra.Command, p operations.Published) {

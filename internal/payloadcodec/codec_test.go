@@ -237,9 +237,9 @@ func TestWhatAnEarlierReleaseEncryptedIsDecrypted(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	c := payloadcodec.New(keys(f, "k1:"+b64(key1)+",k2:"+b64(key2)))
 	// Fixed, for the processes of a fuzzer must agree on it.
-	real, want := genuine(f)
-	f.Add([]byte(payloadcodec.Encoding), []byte("k1"), real)
-	f.Add([]byte(payloadcodec.Encoding), []byte("k2"), real)
+	ciphertext, want := genuine(f)
+	f.Add([]byte(payloadcodec.Encoding), []byte("k1"), ciphertext)
+	f.Add([]byte(payloadcodec.Encoding), []byte("k2"), ciphertext)
 	f.Add([]byte(payloadcodec.Encoding), []byte(""), []byte{})
 	f.Add([]byte("json/plain"), []byte("k1"), []byte(`"x"`))
 	f.Fuzz(func(t *testing.T, encoding, id, data []byte) {
@@ -253,7 +253,7 @@ func FuzzDecode(f *testing.F) {
 			requireSame(t, p, got)
 		case err == nil:
 			require.Equal(t, "k1", string(id))
-			require.True(t, bytes.Equal(real, data), "a forgery")
+			require.True(t, bytes.Equal(ciphertext, data), "a forgery")
 			requireSame(t, want, got)
 		default:
 			require.Nil(t, got)

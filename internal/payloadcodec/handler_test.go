@@ -106,8 +106,8 @@ func TestOnlyOperatorsMayDecode(t *testing.T) {
 			w, text := do(t, http.MethodPost, at+path, wire(t, c), "Authorization", "Bearer "+name)
 			require.Equal(t, want, w.StatusCode, "%s %s", name, path)
 			require.Equal(t, "no-store", w.Header.Get("Cache-Control"))
-			clear := want == http.StatusOK && path != "/encode"
-			require.Equal(t, clear, strings.Contains(text, b64([]byte(`"Northwind"`))), "%s %s", name, path)
+			readable := want == http.StatusOK && path != "/encode"
+			require.Equal(t, readable, strings.Contains(text, b64([]byte(`"Northwind"`))), "%s %s", name, path)
 		}
 	}
 	w, _ := do(t, http.MethodPost, at+"/decode", wire(t, c))

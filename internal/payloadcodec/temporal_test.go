@@ -107,17 +107,17 @@ func TestAHistoryHoldsNothingInClear(t *testing.T) {
 	text := history(t, secured, wf.GetID())
 	require.Contains(t, text, payloadcodec.Encoding)
 	require.NotContains(t, text, secret)
-	d, err := secured.DescribeWorkflowExecution(t.Context(), wf.GetID(), "")
+	d, err := secured.DescribeWorkflow(t.Context(), wf.GetID(), "")
 	require.NoError(t, err)
-	data, err := proto.Marshal(d)
+	data, err := proto.Marshal(d.RawResponse)
 	require.NoError(t, err)
 	require.NotContains(t, string(data), secret)
 }
 
 func TestARunFromBeforeEncryptionGoesOn(t *testing.T) {
 	at := testenv.Temporal(t)
-	clear, secured := dial(t, at, nil), dial(t, at, payloadcodec.New(keys(t, "k1:"+b64(key1))))
-	wf, err := run(t, clear, secured)
+	open, secured := dial(t, at, nil), dial(t, at, payloadcodec.New(keys(t, "k1:"+b64(key1))))
+	wf, err := run(t, open, secured)
 	require.ErrorContains(t, err, "cannot reach "+secret)
 	text := history(t, secured, wf.GetID())
 	require.Contains(t, text, secret, "what was written before stays as it was")
@@ -140,7 +140,7 @@ func TestAWorkerWithoutTheKeyDelaysARunAndDoesNotEndIt(t *testing.T) {
 		failed = e.EventType == enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED
 	}
 	w.Stop()
-	d, err := secured.DescribeWorkflowExecution(t.Context(), wf.GetID(), "")
+	d, err := secured.DescribeWorkflow(t.Context(), wf.GetID(), "")
 	require.NoError(t, err)
-	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, d.WorkflowExecutionInfo.Status)
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, d.Status)
 }

@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +17,6 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"github.com/agentprocess-temporal/server/devstack"
-	"github.com/agentprocess-temporal/server/identity"
-	"github.com/agentprocess-temporal/server/internal/keyring"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/workflows"
 )
@@ -72,13 +69,8 @@ type Info struct {
 
 const (
 	// InfoFile is the file in the stack's directory that holds Info.
-	InfoFile = "dev.json"
-	// Issuer and Audience are what the tokens of a stack are made out by and for.
-	Issuer   = "agentprocess-dev"
-	Audience = "agentprocess"
-
+	InfoFile    = "dev.json"
 	database    = "agentprocess"
-	tokensLast  = 30 * 24 * time.Hour
 	readyWithin = 2 * time.Minute
 )
 
@@ -105,8 +97,10 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 			s.Stop()
 		}
 	}()
-	people, err := o.directory()
-	if err != nil {
+	if o.Directory, err = EnsureDirectory(o.Dir, o.Directory, o.DefaultDirectory); err != nil {
+		return nil, err
+	}
+	if s.Info.Tokens, err = WriteConfig(o.Dir, o.Directory); err != nil {
 		return nil, err
 	}
 	if err := s.startStores(ctx, o); err != nil {
@@ -115,19 +109,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	if err := s.startServer(ctx, o); err != nil {
 		return nil, err
 	}
-	return s, s.writeInfo(o, people)
-}
-
-func (o *Options) directory() (*identity.Directory, error) {
-	if o.Directory == "" {
-		o.Directory = filepath.Join(o.Dir, "directory.yaml")
-		if _, err := os.Stat(o.Directory); errors.Is(err, os.ErrNotExist) {
-			if err := os.WriteFile(o.Directory, o.DefaultDirectory, 0o600); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return identity.Load(o.Directory)
+	return s, s.writeInfo(o)
 }
 
 func (s *Stack) startStores(ctx context.Context, o Options) (err error) {
@@ -177,30 +159,8 @@ func attributeType(t enums.IndexedValueType) string {
 	}
 }
 
-// keys makes, once, the files that the server's keys are in.
-func keys(dir string) (ed25519.PrivateKey, error) {
-	if _, err := keyring.LoadOrCreate(filepath.Join(dir, "keys")); err != nil {
-		return nil, err
-	}
-	if _, err := keyring.LoadOrCreateFixed(filepath.Join(dir, "secret")); err != nil {
-		return nil, err
-	}
-	return identity.LoadOrCreateKey(filepath.Join(dir, "token-key.pem"))
-}
-
 func (s *Stack) startServer(ctx context.Context, o Options) error {
 	fmt.Fprintln(o.Progress, "starting the server")
-	signing, err := keys(o.Dir)
-	if err != nil {
-		return err
-	}
-	public, err := identity.MarshalPublicKey(signing.Public().(ed25519.PublicKey))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(o.Dir, "token-key.pub.pem"), public, 0o600); err != nil {
-		return err
-	}
 	addr, err := freeAddr(o.Addr)
 	if err != nil {
 		return err
@@ -208,9 +168,9 @@ func (s *Stack) startServer(ctx context.Context, o Options) error {
 	args := []string{
 		o.Binary, "server", "--addr", addr,
 		"--directory", o.Directory,
-		"--keys", filepath.Join(o.Dir, "keys"),
-		"--secret", filepath.Join(o.Dir, "secret"),
-		"--token-key", filepath.Join(o.Dir, "token-key.pub.pem"),
+		"--keys", filepath.Join(o.Dir, keysFile),
+		"--secret", filepath.Join(o.Dir, secretFile),
+		"--token-key", filepath.Join(o.Dir, PublicKeyFile),
 		"--token-issuer", Issuer, "--token-audience", Audience,
 	}
 	if o.Lease != 0 {
@@ -260,20 +220,8 @@ func freeAddr(addr string) (string, error) {
 	return "", fmt.Errorf("address %q: no port is free", addr)
 }
 
-// writeInfo gives every identity of the directory a token and writes dev.json.
-func (s *Stack) writeInfo(o Options, people *identity.Directory) error {
-	signing, err := keys(o.Dir)
-	if err != nil {
-		return err
-	}
-	issuer := identity.NewIssuer(signing, Issuer, Audience)
-	s.Info.Tokens = map[string]string{}
-	for _, id := range people.Identities() {
-		caller, _ := people.Caller(id)
-		if s.Info.Tokens[id], err = issuer.Issue(caller, tokensLast); err != nil {
-			return err
-		}
-	}
+// writeInfo writes dev.json, whole or not at all.
+func (s *Stack) writeInfo(o Options) error {
 	text, err := json.MarshalIndent(s.Info, "", "  ")
 	if err != nil {
 		return err
