@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/agentprocess-temporal/server/internal/servertest"
 	"github.com/agentprocess-temporal/server/internal/server"
+	. "github.com/agentprocess-temporal/server/internal/servertest"
 )
 
 // TestTheToolsKeepTheirContracts goes through tools.md call by call: the exact

@@ -264,15 +264,22 @@ func document(name, inputs, steps string) string {
 }
 
 // http sends a request to the server's API as an identity.
-func (w world) http(id, method, path, body string) (int, string) {
+func (w world) http(id, method, path, body string) (status int, answer string) {
+	w.t.Helper()
+	caller, ok := w.s.Directory.Caller(id)
+	require.True(w.t, ok, id)
+	return w.httpAs(caller, method, path, body)
+}
+
+func (w world) httpAs(caller identity.Caller, method, path, body string) (status int, answer string) {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.s.URL+path, strings.NewReader(body))
 	require.NoError(w.t, err)
-	req.Header.Set("Authorization", "Bearer "+w.s.Token(id))
+	req.Header.Set("Authorization", "Bearer "+w.s.TokenOf(caller))
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(w.t, err)
 	defer func() { _ = res.Body.Close() }()
-	answer, err := io.ReadAll(res.Body)
+	text, err := io.ReadAll(res.Body)
 	require.NoError(w.t, err)
-	return res.StatusCode, string(answer)
+	return res.StatusCode, string(text)
 }

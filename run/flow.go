@@ -19,7 +19,7 @@ func (r *Run) enter(id string, at time.Time) {
 	if c := r.Data.current(id); c != nil && c.Decision == Rejected {
 		fresh.Order = s.Order // its own rejection stays current until it completes
 	} else {
-		r.retire(id) // reached again by another way than a rejection
+		r.retire(id) // current only where the run came here again without rewinding it
 	}
 	*s = fresh
 	if !step.Due.IsZero() {
@@ -67,9 +67,8 @@ func (r *Run) enter(id string, at time.Time) {
 func (r *Run) fork(step *process.Step, s *Step, at time.Time) {
 	r.Completions++
 	s.Order = r.Completions // what its branches complete comes after the fork
-	for _, id := range r.region(step) {
-		r.retire(id)
-		*r.state(id) = Step{ID: id}
+	for _, i := range r.layout().region[step.ID] {
+		r.reset(&r.Steps[i])
 	}
 	for _, entry := range step.Branches {
 		r.enter(entry, at)
@@ -88,8 +87,8 @@ func (r *Run) join(step *process.Step, at time.Time) {
 	if s.State != StepWaiting {
 		return
 	}
-	for _, id := range r.region(step) {
-		if r.state(id).Open() {
+	for _, i := range r.layout().region[step.ID] {
+		if r.Steps[i].Open() {
 			return
 		}
 	}
@@ -142,6 +141,12 @@ func (r *Run) retire(id string) {
 	r.Snapshot = ""
 }
 
+// reset makes a step one that is not reached: what it recorded is history.
+func (r *Run) reset(s *Step) {
+	r.retire(s.ID)
+	*s = Step{ID: s.ID}
+}
+
 // finishStep records a completion and closes the step.
 func (r *Run) finishStep(s *Step, c Completion) {
 	r.record(s.ID, c)
@@ -151,8 +156,9 @@ func (r *Run) finishStep(s *Step, c Completion) {
 
 // follow goes on from a completed step: into the next one, or out of a branch.
 func (r *Run) follow(from, next string, at time.Time) {
-	if next == process.Join {
-		r.join(r.branchOf(from).fork, at)
+	// Where nothing forks, join is a step like any other.
+	if fork := r.layout().fork[from]; fork != nil && next == process.Join {
+		r.join(fork, at)
 		return
 	}
 	r.enter(next, at)
@@ -166,17 +172,17 @@ func (r *Run) rewind(rejecting *Step, target string) {
 	if from == 0 {
 		from = r.Completions // never completed: nothing completed after it
 	}
-	own := r.branchOf(rejecting.ID)
+	branch := r.layout().branch
+	own := branch[rejecting.ID]
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if s.ID == rejecting.ID || (s.Order <= from && s.ID != target) {
 			continue
 		}
-		if own != nil && r.branchOf(s.ID) != own {
+		if own != "" && branch[s.ID] != own {
 			continue
 		}
-		r.retire(s.ID)
-		*s = Step{ID: s.ID}
+		r.reset(s)
 	}
 }
 

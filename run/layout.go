@@ -8,14 +8,12 @@ type layout struct {
 	process *process.Process
 	// at is the place of each step.
 	at map[string]int
-	// branch is the branch that a step is in; absent outside the branches.
-	branch map[string]*branch
-}
-
-// branch is one branch of a parallel step (parallel profile §2).
-type branch struct {
-	fork    *process.Step
-	members []string
+	// fork is the parallel step that a step is in a branch of, and branch the
+	// entry of that branch; absent outside the branches.
+	fork   map[string]*process.Step
+	branch map[string]string
+	// region are the places of all branch steps of each parallel step.
+	region map[string][]int
 }
 
 // layout returns the layout of the run's process.
@@ -23,7 +21,10 @@ func (r *Run) layout() *layout {
 	if r.laidOut != nil && r.laidOut.process == r.Process {
 		return r.laidOut
 	}
-	l := &layout{process: r.Process, at: make(map[string]int, len(r.Process.Steps)), branch: map[string]*branch{}}
+	l := &layout{
+		process: r.Process, at: make(map[string]int, len(r.Process.Steps)),
+		fork: map[string]*process.Step{}, branch: map[string]string{}, region: map[string][]int{},
+	}
 	for i := range r.Process.Steps {
 		l.at[r.Process.Steps[i].ID] = i
 	}
@@ -37,17 +38,17 @@ func (r *Run) layout() *layout {
 	return l
 }
 
-// follow finds the steps of the branch with this entry.
+// follow finds the steps of the branch with this entry (parallel profile §2).
 func (l *layout) follow(fork *process.Step, entry string) {
-	b := &branch{fork: fork, members: []string{entry}}
-	l.branch[entry] = b
-	for i := 0; i < len(b.members); i++ {
-		for _, to := range successors(&l.process.Steps[l.at[b.members[i]]]) {
-			if to != process.Join && l.branch[to] == nil {
-				l.branch[to] = b
-				b.members = append(b.members, to)
-			}
+	for found := []string{entry}; len(found) > 0; found = found[1:] {
+		id := found[0]
+		if id == process.Join || l.fork[id] != nil {
+			continue
 		}
+		i := l.at[id]
+		l.fork[id], l.branch[id] = fork, entry
+		l.region[fork.ID] = append(l.region[fork.ID], i)
+		found = append(found, successors(&l.process.Steps[i])...)
 	}
 }
 
@@ -66,18 +67,6 @@ func (r *Run) state(id string) *Step {
 		panic("run: no step " + id) // ids come from the process itself
 	}
 	return &r.Steps[i]
-}
-
-// branchOf returns the branch that a step is in, or nil.
-func (r *Run) branchOf(id string) *branch { return r.layout().branch[id] }
-
-// region lists every step of every branch of a parallel step.
-func (r *Run) region(fork *process.Step) []string {
-	var ids []string
-	for _, entry := range fork.Branches {
-		ids = append(ids, r.branchOf(entry).members...)
-	}
-	return ids
 }
 
 // successors lists where a step can go by `next` and `on_timeout`.

@@ -142,6 +142,20 @@ steps:
 	})
 }
 
+func TestAStepNamedJoin(t *testing.T) {
+	t.Run("is a step like any other where nothing forks (parallel §2)", func(t *testing.T) {
+		w := begin(t, `
+steps:
+  - { id: first, agent: A., next: [join, done] }
+  - { id: join, agent: B., next: done }
+  - { id: done, finish: ok }`)
+		w.work(ada, "first", run.Submission{Next: stringP("join"), Reason: stringP("x")})
+		require.Equal(t, "done ready -", w.states())
+		w.work(ada, "join", run.Submission{})
+		require.Equal(t, run.Ended, w.r.State)
+	})
+}
+
 func TestReworkInABranch(t *testing.T) {
 	t.Run("moves that branch's later completions to history and touches no sibling (parallel §3)", func(t *testing.T) {
 		w := forked(t)

@@ -73,6 +73,7 @@ func (r *Run) CountUnstored() int {
 // MarkStored notes that the ledger holds the outcomes of these requests, and
 // forgets those that were stored long enough ago.
 func (r *Run) MarkStored(ids []string, now time.Time) {
+	now = cut(now)
 	stored := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		stored[id] = true

@@ -136,7 +136,8 @@ type ClaimStepView struct {
 	Requirements
 }
 
-// View is the run as everyone in the organization sees it.
+// View is the run as everyone in the organization sees it. Like everything that
+// is shown of a run it shares memory with it: write it down before the run goes on.
 func (r *Run) View() View {
 	v := View{
 		Run: Info{

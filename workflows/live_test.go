@@ -36,7 +36,7 @@ func startLive(t testing.TB, adjust ...func(*server.Options)) *live {
 	s := &live{Server: Start(t, adjust...), t: t}
 	s.pool = sync.OnceValue(s.Pool)
 	var err error
-	s.c, err = client.Dial(client.Options{HostPort: s.Temporal.Address, Namespace: s.Temporal.Namespace, Logger: quiet})
+	s.c, err = client.Dial(client.Options{HostPort: s.Temporal.Address, Namespace: s.Temporal.Namespace, Identity: "test", Logger: quiet})
 	require.NoError(t, err)
 	t.Cleanup(s.c.Close)
 	return s

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/internal/keyring"
+	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/internal/server"
 	"github.com/agentprocess-temporal/server/notify"
 )
@@ -23,6 +24,7 @@ type serverFlags struct {
 	addr, publicURL, postgres, taskQueue string
 	directory, keys, secret              string
 	tokenKey, issuer, audience           string
+	payloadKeys, codecOrigins            string
 	lease                                time.Duration
 	runData, upload                      int
 }
@@ -55,6 +57,8 @@ Before the first start, run ` + "`agentprocess migrate`" + ` and ` + "`agentproc
 	fl.StringVar(&f.tokenKey, "token-key", env("AGENTPROCESS_TOKEN_KEY", ""), "file with the public key that verifies bearer tokens (AGENTPROCESS_TOKEN_KEY)")
 	fl.StringVar(&f.issuer, "token-issuer", env("AGENTPROCESS_TOKEN_ISSUER", ""), "issuer of bearer tokens (AGENTPROCESS_TOKEN_ISSUER)")
 	fl.StringVar(&f.audience, "token-audience", env("AGENTPROCESS_TOKEN_AUDIENCE", "agentprocess"), "audience of bearer tokens (AGENTPROCESS_TOKEN_AUDIENCE)")
+	fl.StringVar(&f.payloadKeys, "payload-keys", env("AGENTPROCESS_PAYLOAD_KEYS", ""), "file with keys that encrypt business data in Temporal (AGENTPROCESS_PAYLOAD_KEYS; default: not encrypted)")
+	fl.StringVar(&f.codecOrigins, "codec-origins", env("AGENTPROCESS_CODEC_ORIGINS", ""), "origins of the Temporal UIs that may decode it, separated by commas (AGENTPROCESS_CODEC_ORIGINS)")
 	fl.DurationVar(&f.lease, "lease", 0, "how long a claim lasts (default 10m)")
 	fl.IntVar(&f.runData, "run-data-bytes", 0, "cap on run data in bytes (default 131072, at most 163840)")
 	fl.IntVar(&f.upload, "max-upload-bytes", 0, "cap on one upload in bytes (default 10485760)")
@@ -104,8 +108,25 @@ func (f serverFlags) options() (o server.Options, err error) {
 	if o.Secret, err = keyring.LoadFixed(f.secret); err != nil {
 		return o, err
 	}
-	o.TokenKey, err = identity.LoadPublicKey(f.tokenKey)
-	return o, err
+	if o.TokenKey, err = identity.LoadPublicKey(f.tokenKey); err != nil {
+		return o, err
+	}
+	return o, f.codec(&o)
+}
+
+func (f serverFlags) codec(o *server.Options) error {
+	if f.payloadKeys == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.payloadKeys)
+	if err != nil {
+		return err
+	}
+	if o.PayloadKeys, err = payloadcodec.ParseKeys(string(text)); err != nil {
+		return err
+	}
+	o.CodecOrigins, err = payloadcodec.ParseOrigins(f.codecOrigins)
+	return err
 }
 
 // temporalOptions are Temporal's own environment configuration.

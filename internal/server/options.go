@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/internal/keyring"
+	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/notify"
 )
 
@@ -35,6 +36,11 @@ type Options struct {
 	// share them.
 	Keys   *keyring.Ring
 	Secret []byte
+
+	// PayloadKeys, if set, encrypt business data in Temporal's histories, and
+	// CodecOrigins are the Temporal UIs that may have them decoded.
+	PayloadKeys  *payloadcodec.Keys
+	CodecOrigins []string
 
 	// Lease is how long a claim lasts; zero means operations.DefaultLease.
 	Lease time.Duration

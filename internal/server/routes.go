@@ -11,6 +11,7 @@ import (
 	"github.com/agentprocess-temporal/server/httpapi"
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/identity/bearer"
+	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/mcp"
 	"github.com/agentprocess-temporal/server/schemas"
@@ -26,6 +27,10 @@ func (s *Server) routes() http.Handler {
 		MaxBody: mcp.BodyFor(int64(s.opts.MaxUploadBytes)), Version: s.opts.Version, Tools: schemas.Tools(),
 	})))
 	mux.Handle("/api/", bearer.Middleware(verifier, httpapi.New(s.service)))
+	if s.opts.PayloadKeys != nil {
+		authenticate := func(next http.Handler) http.Handler { return bearer.Middleware(verifier, next) }
+		mux.Handle("/codec/", payloadcodec.Handler(payloadcodec.New(s.opts.PayloadKeys), authenticate, s.opts.CodecOrigins))
+	}
 	mux.Handle("/files/", httpapi.Files(s.pool, s.service.Links))
 	mux.Handle("/schemas/core-2/", httpapi.Schemas())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentprocess-temporal/server/activities"
 	"github.com/agentprocess-temporal/server/files"
+	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/operations"
 	"github.com/agentprocess-temporal/server/schemas"
@@ -64,6 +65,11 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	}
 	if err = postgres.Check(ctx, s.pool); err != nil {
 		return nil, err
+	}
+	if s.opts.PayloadKeys != nil {
+		codec := payloadcodec.New(s.opts.PayloadKeys)
+		s.opts.Temporal.DataConverter = payloadcodec.DataConverter(codec)
+		s.opts.Temporal.FailureConverter = payloadcodec.FailureConverter(codec)
 	}
 	s.opts.Temporal.Logger = tlog.NewStructuredLogger(s.opts.Log)
 	if s.temporal, err = client.DialContext(ctx, s.opts.Temporal); err != nil {
