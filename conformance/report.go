@@ -99,10 +99,10 @@ func (r *Report) Write(w io.Writer, format string) error {
 	return err
 }
 
-// shown is how many of the last calls of a failure are printed, and how many
+// lastCalls is how many of the last calls of a failure are printed, and how many
 // bytes of each.
 const (
-	shown     = 15
+	lastCalls = 15
 	shownSize = 1500
 )
 
@@ -116,7 +116,7 @@ func (o *Outcome) explain(b *strings.Builder) {
 		return
 	}
 	b.WriteString("  calls:\n")
-	if left := len(calls) - shown; left > 0 {
+	if left := len(calls) - lastCalls; left > 0 {
 		fmt.Fprintf(b, "    (%d calls before these)\n", left)
 		calls = calls[left:]
 	}

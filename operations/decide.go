@@ -19,6 +19,9 @@ type decideArguments struct {
 	submissionArguments
 }
 
+// maxSnapshot is longer than any snapshot, in bytes.
+const maxSnapshot = 128
+
 // decide decides a work item (tools decide).
 func (s *Service) decide(ctx context.Context, caller identity.Caller, a decideArguments, raw json.RawMessage) (any, error) {
 	if issues := a.issues(); len(issues) > 0 {
@@ -32,12 +35,15 @@ func (s *Service) decide(ctx context.Context, caller identity.Caller, a decideAr
 	if a.Note != nil {
 		d.Note = *a.Note
 	}
+	if len(d.Snapshot) > maxSnapshot {
+		d.Snapshot = "" // stale either way, and may be too large to travel
+	}
 	return s.write(ctx, write{
 		request: q,
 		command: run.Command{Decide: d},
-		facts: func(ctx context.Context, r *run.Run, c *run.Command) error {
+		facts: func(ctx context.Context, r *run.Run, c *run.Command) ([]string, error) {
 			if c.Decide.Decision != run.Completed {
-				return nil
+				return nil, nil
 			}
 			return s.verify(ctx, r, r.StepOfItem(c.Decide.ItemID), c.By, &c.Decide.Submission)
 		},

@@ -2,6 +2,8 @@ package operations_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +47,15 @@ func TestEveryFixtureRunsToEveryOneOfItsOutcomes(t *testing.T) {
 			roles[role] = []string{"finance", "ops"}[i%2]
 		}
 		w.s.Publish(string(source), roles)
-		for _, plan := range plans(p) {
+		all := plans(p)
+		outcomes := map[string]bool{}
+		for _, plan := range all {
+			outcomes[plan.outcome] = true
+		}
+		for _, s := range p.Steps {
+			require.True(t, s.Kind != process.Finish || outcomes[s.Outcome], "%s: no plan for %s", name, s.Outcome)
+		}
+		for _, plan := range all {
 			w.run(name+"/"+plan.name, func(w world) {
 				w.t.Parallel()
 				(&driver{world: w, p: p, plan: plan, visits: map[string]int{}}).drive()
@@ -70,33 +80,37 @@ type plan struct {
 // rejection, to `rejected` and to `failed`.
 func plans(p *process.Process) []plan {
 	var all []plan
-	add := func(name, target string, first map[string]string, outcome string) {
-		routes, ok := pathTo(p, target)
-		if !ok {
-			return
-		}
+	known := map[string]bool{}
+	add := func(name string, routes map[string]string, first map[string]string, outcome string) {
+		way, finish := follow(p, routes)
 		if outcome == "" {
-			outcome = p.Step(follow(p, p.Steps[0].ID, routes)).Outcome
+			outcome = finish
 		}
-		all = append(all, plan{name, routes, first, outcome})
+		if key := fmt.Sprint(way, first); !known[key] {
+			known[key] = true
+			all = append(all, plan{name, routes, first, outcome})
+		}
 	}
 	failed := map[process.Kind]bool{}
 	for _, s := range p.Steps {
+		routes, ok := pathTo(p, s.ID)
+		if !ok {
+			continue // by a timeout only, of days
+		}
 		switch s.Kind {
 		case process.Finish:
-			add("finish "+s.Outcome, s.ID, nil, s.Outcome)
+			add("finish "+s.Outcome, routes, nil, s.Outcome)
 		case process.Approve:
 			outcome := ""
 			if s.OnReject == "" {
 				outcome = "rejected"
 			}
-			add("rejected at "+s.ID, s.ID, map[string]string{s.ID: "rejected"}, outcome)
+			add("rejected at "+s.ID, routes, map[string]string{s.ID: "rejected"}, outcome)
 		}
 		for _, r := range s.Routes {
-			if routes, ok := pathTo(p, s.ID); ok {
-				routes[s.ID] = r.To
-				all = append(all, plan{s.ID + " to " + r.To, routes, nil, p.Step(follow(p, p.Steps[0].ID, routes)).Outcome})
-			}
+			chosen := maps.Clone(routes)
+			chosen[s.ID] = r.To
+			add(s.ID+" to "+r.To, chosen, nil, "")
 		}
 		if failed[s.Kind] {
 			continue
@@ -104,11 +118,11 @@ func plans(p *process.Process) []plan {
 		failed[s.Kind] = true
 		switch s.Kind {
 		case process.Approve, process.Task:
-			add("failed at "+s.ID, s.ID, map[string]string{s.ID: "failed"}, "failed")
+			add("failed at "+s.ID, routes, map[string]string{s.ID: "failed"}, "failed")
 		case process.Agent:
-			add("escalated and failed", s.ID, map[string]string{s.ID: "escalate, failed"}, "failed")
-			add("escalated and returned", s.ID, map[string]string{s.ID: "escalate, returned"}, "")
-			add("escalated and completed", s.ID, map[string]string{s.ID: "escalate, completed"}, "")
+			add("escalated and failed", routes, map[string]string{s.ID: "escalate, failed"}, "failed")
+			add("escalated and returned", routes, map[string]string{s.ID: "escalate, returned"}, "")
+			add("escalated and completed", routes, map[string]string{s.ID: "escalate, completed"}, "")
 		}
 	}
 	return all
@@ -129,10 +143,8 @@ func pathTo(p *process.Process, target string) (map[string]string, bool) {
 		}
 		s := p.Step(here.id)
 		for _, r := range s.Routes {
-			routes := map[string]string{s.ID: r.To}
-			for k, v := range here.routes {
-				routes[k] = v
-			}
+			routes := maps.Clone(here.routes)
+			routes[s.ID] = r.To
 			queue = append(queue, at{r.To, routes})
 		}
 		for _, next := range append([]string{s.Next}, s.Branches...) {
@@ -144,13 +156,14 @@ func pathTo(p *process.Process, target string) (map[string]string, bool) {
 	return nil, false
 }
 
-// follow is the finish that a run comes to by these routes.
-func follow(p *process.Process, id string, routes map[string]string) string {
-	for {
+// follow is the way that a run takes by these routes, and its outcome.
+func follow(p *process.Process, routes map[string]string) (way []string, outcome string) {
+	for id := p.Steps[0].ID; ; {
 		s := p.Step(id)
+		way = append(way, id)
 		switch {
 		case s.Kind == process.Finish:
-			return id
+			return way, s.Outcome
 		case s.Routes != nil && routes[id] != "":
 			id = routes[id]
 		case s.Routes != nil:

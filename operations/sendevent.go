@@ -28,27 +28,34 @@ func (s *Service) sendEvent(ctx context.Context, caller identity.Caller, a event
 	e := &run.SendEvent{Name: a.Name, Data: a.Data}
 	if size := len(e.Data); size > s.RunDataBytes {
 		// Not the run's to refuse: it is too large to reach it.
-		return nil, s.refuseLarge(ctx, q, size)
+		return s.refuseLarge(ctx, q, e.Name, size)
 	}
 	return s.write(ctx, write{request: q, command: run.Command{Event: e}})
 }
 
 // refuseLarge refuses an event that is larger than any run takes, after what
-// comes before that: a run that is not there, or has ended.
-func (s *Service) refuseLarge(ctx context.Context, q request, size int) error {
-	_, row, now, err := s.look(ctx, q)
+// comes before that: a requestId that was used, a run that is not there or has
+// ended, a caller who may send none.
+func (s *Service) refuseLarge(ctx context.Context, q request, name string, size int) (any, error) {
+	entry, row, now, err := s.look(ctx, q)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if entry != nil {
+		if done, err := s.settled(ctx, q, entry); done != nil || err != nil {
+			return done, err
+		}
 	}
 	if row == nil {
-		return run.Refuse(run.NotFound, "no such run")
+		return nil, run.Refuse(run.NotFound, "no such run")
 	}
 	r, err := s.open(ctx, q.caller.Org, row.Record)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if r.Advance(now); r.Over() {
-		return run.Refuse(run.Conflict, "the run has ended", "run_ended")
+	small := run.Command{By: actor(q.caller), NotAfter: now, Event: &run.SendEvent{Name: name}}
+	if refused := r.Check(small, now); refused != nil && refused.Code != run.Invalid {
+		return nil, refused
 	}
-	return run.Refuse(run.Invalid, "the event does not fit into the run", run.TooLarge(size, r.Limits))
+	return nil, run.Refuse(run.Invalid, "the event does not fit into the run", run.TooLarge(size, r.Limits))
 }

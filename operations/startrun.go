@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentprocess-temporal/server/catalog"
 	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/internal/faults/faultpoint"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/internal/runtoken"
 	"github.com/agentprocess-temporal/server/process"
@@ -67,11 +68,13 @@ func (s *Service) tryStart(ctx context.Context, q request, a startArguments) (re
 	if settled != nil || again || err != nil {
 		return settled, again, err
 	}
+	faultpoint.Here(faultpoint.Reserved)
 	start.Attempt = attempt
 	written, err := s.begin(ctx, start)
 	if err != nil {
 		return nil, false, s.giveUp(ctx, q, attempt, err)
 	}
+	faultpoint.Here(faultpoint.Updated)
 	// A run that an earlier attempt began has the version of that attempt.
 	p, err := s.version(ctx, q.caller.Org, written.Record.Process, written.Record.Version)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentprocess-temporal/server/internal/faults/faultpoint"
 	"github.com/agentprocess-temporal/server/ledger"
 	"github.com/agentprocess-temporal/server/records"
 	"github.com/agentprocess-temporal/server/run"
@@ -40,7 +41,14 @@ func (s *Service) Store(ctx context.Context, p workflows.Projection) error {
 		}
 		ledger.QueueDone(b, entry)
 	}
-	return s.Pool.SendBatch(ctx, b).Close()
+	if err := s.Pool.SendBatch(ctx, b).Close(); err != nil {
+		return err
+	}
+	faultpoint.Here(faultpoint.Projected)
+	if r.Over() {
+		faultpoint.Here(faultpoint.ProjectedLast)
+	}
+	return nil
 }
 
 // missing lists, in the order of their ids, the requests that are not done.

@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/agentprocess-temporal/server/files"
 	"github.com/agentprocess-temporal/server/process"
@@ -27,13 +28,18 @@ func (a submissionArguments) submission() run.Submission {
 	return sub
 }
 
+// maxIssues bounds the issues that travel to a run, in bytes: a caller can cause
+// many more, and larger ones, than an update can carry.
+const maxIssues = 16 << 10
+
 // verify finds out what a submission claims about the world outside the run:
-// that its files exist unchanged and its persons are known. A submission that
-// could not be accepted for its size alone does not travel: its issues do.
-func (s *Service) verify(ctx context.Context, r *run.Run, stepID string, by run.Actor, sub *run.Submission) error {
+// that its files exist unchanged and its persons are known. One that cannot be
+// accepted, and is too large to travel or has issues that are, does not travel:
+// some of its issues do, for the handoff, and the caller gets those returned.
+func (s *Service) verify(ctx context.Context, r *run.Run, stepID string, by run.Actor, sub *run.Submission) (issues []string, err error) {
 	step := r.Process.Step(stepID)
 	if step == nil {
-		return nil // the run refuses it
+		return nil, nil // the run refuses it
 	}
 	var refs []string
 	for _, e := range sub.Evidence {
@@ -44,7 +50,7 @@ func (s *Service) verify(ctx context.Context, r *run.Run, stepID string, by run.
 	if len(refs) > 0 {
 		facts, err := files.Verify(ctx, s.Pool, r.Org, refs)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		sub.Files = make(map[string]run.File, len(facts))
 		for id, f := range facts {
@@ -52,11 +58,40 @@ func (s *Service) verify(ctx context.Context, r *run.Run, stepID string, by run.
 		}
 	}
 	sub.UnknownPersons = s.unknownPersons(step.Output, sub.Output)
-	if size := sub.Size(); size > r.Limits.RunDataBytes {
-		issues := append(run.Acceptance(step, by, *sub), run.TooLarge(size, r.Limits))
-		*sub = run.Submission{Refused: issues}
+	issues = run.Acceptance(step, by, *sub)
+	travels := sizeOf(issues)
+	if sub.Next != nil {
+		travels += len(*sub.Next) // no route is as long
 	}
-	return nil
+	if sub.Size() <= r.Limits.RunDataBytes && travels <= maxIssues {
+		return nil, nil
+	}
+	if size := r.Size() + sub.Size(); size > r.Limits.RunDataBytes {
+		issues = append(issues, run.TooLarge(size, r.Limits))
+	}
+	*sub = run.Submission{Refused: some(issues)}
+	return issues, nil
+}
+
+func sizeOf(issues []string) int {
+	n := 0
+	for _, issue := range issues {
+		n += len(issue)
+	}
+	return n
+}
+
+// some are as many issues as may travel, from the first.
+func some(issues []string) []string {
+	var kept []string
+	size := 0
+	for i, issue := range issues {
+		if size += len(issue); size > maxIssues {
+			return append(kept, fmt.Sprintf("and %d more", len(issues)-i))
+		}
+		kept = append(kept, issue)
+	}
+	return kept
 }
 
 // unknownPersons lists the person values that the directory does not know.

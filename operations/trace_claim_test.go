@@ -69,8 +69,13 @@ func traceStart(w world) {
 		require.Equal(w.t, run.Test, mine[0].Mode)
 		require.Equal(w.t, run.Test, mine[0].WorkItem.Mode)
 		w.decide(Mira, id, "approved")
-		lines, _ := w.s.Notifications.All()
-		require.NotContains(w.t, strings.Join(lines, "\n"), id, "nobody is notified of a test run")
+		live := w.toApproval()
+		told := func() string {
+			lines, _ := w.s.Notifications.All()
+			return strings.Join(lines, "\n")
+		}
+		w.eventually("finance is notified of a live run", func() bool { return strings.Contains(told(), live) })
+		require.NotContains(w.t, told(), id, "nobody is notified of a test run")
 	})
 	w.run("in live mode a work item has no mode", func(w world) {
 		require.Empty(w.t, w.item(w.toApproval()).Mode)

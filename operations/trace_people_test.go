@@ -78,3 +78,42 @@ func tracePeople(w world) {
 		w.refused(run.Conflict, Mira, "decide", decideArgs(id, item, "approved"), "run_ended")
 	})
 }
+
+func traceParallel(w world) {
+	w.s.Publish(document("fork", "", `  - { id: both, parallel: [check, agree], next: review }
+  - { id: check, agent: Check., output: { n: number }, next: join }
+  - { id: agree, person: role, approve: Agree., on_reject: agree, next: join }
+  - { id: review, person: role, approve: All well., on_reject: both }
+  - { id: done, finish: done }`), map[string]string{"role": "finance"})
+	w.run("branches are ready at once, what one does makes a decision of another stale, all must join", func(w world) {
+		id := w.start("fork", nil)
+		v := w.get(id)
+		require.Equal(w.t, run.Active, v.Run.State)
+		require.Equal(w.t, run.StepWaiting, state(v, "both"))
+		require.Equal(w.t, run.StepReady, state(v, "check"))
+		before := w.item(id)
+		w.ok(A1, "submit", submitArgs(w.claim(A1, id, "check").Token, Args{"n": 1}))
+		require.Equal(w.t, run.Waiting, w.get(id).Run.State)
+		w.refused(run.Stale, Mira, "decide", decideArgs(id, before, "approved"))
+		v = w.decide(Mira, id, "approved")
+		require.Equal(w.t, run.StepDone, state(v, "both"))
+		require.Nil(w.t, v.Data.Steps["both"], "it records nothing")
+		v = w.decide(Mira, id, "rejected", Args{"note": "Again."})
+		require.Equal(w.t, run.StepWaiting, state(v, "both"))
+		require.Equal(w.t, run.StepReady, state(v, "check"))
+		require.Equal(w.t, run.StepWaiting, state(v, "agree"))
+		require.Len(w.t, v.Data.Steps["check"].History, 1)
+		w.decide(Omar, id, "approved")
+		v = w.view(A2, "submit", submitArgs(w.claim(A2, id, "check").Token, Args{"n": 2}))
+		require.Equal(w.t, run.StepWaiting, state(v, "review"), "the last to join goes on in the same write")
+	})
+	w.run("what ends the run in one branch stops the other, and its tokens", func(w world) {
+		id := w.start("fork", nil)
+		token := w.claim(A1, id, "check").Token
+		v := w.decide(Mira, id, "failed", Args{"note": "No use."})
+		require.Equal(w.t, "failed", *v.Run.Outcome)
+		require.Equal(w.t, run.StepCancelled, state(v, "check"))
+		require.Equal(w.t, run.StepCancelled, state(v, "both"))
+		w.refused(run.Conflict, A1, "submit", submitArgs(token, Args{"n": 1}), "run_ended")
+	})
+}

@@ -30,6 +30,7 @@ func TestTheToolsKeepTheirContracts(t *testing.T) {
 		{"evidence", traceEvidence},
 		{"values", traceValues},
 		{"people", tracePeople},
+		{"parallel", traceParallel},
 		{"races", traceRaces},
 		{"lists", traceLists},
 		{"publication", tracePublication},

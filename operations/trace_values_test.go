@@ -147,6 +147,32 @@ func traceCap(w world) {
 		require.Equal(w.t, "settled", *w.get(id).Run.Outcome)
 		w.refused(run.Conflict, A1, "send_event", send("paid", 10*capBytes), "run_ended")
 	})
+	w.run("more issues, and larger ones, than a run can be told of come all the same, and leave the run as it was", func(w world) {
+		id := w.start("one-step", nil)
+		c := w.claim(A1, id, "work")
+		var fields strings.Builder
+		for i := range 20000 {
+			fmt.Fprintf(&fields, `,"k%d":1`, i)
+		}
+		r := w.call(A1, "submit", submitArgs(c.Token, json.RawMessage(`{"x":1`+fields.String()+`}`)))
+		require.Equal(w.t, run.NotAccepted, r.Error.Code)
+		require.Len(w.t, r.Error.Issues, 20002)
+		large := text(3 << 20)
+		w.refusedAs(run.NotAccepted, A1, "submit", submitArgs(c.Token, Args{}, Args{"next": large}), "next:")
+		w.refusedAs(run.NotAccepted, A1, "submit", submitArgs(c.Token, Args{}, Args{"evidence": []Args{{"kind": "file", "ref": large}}}), "evidence "+large, "run data:")
+		w.ok(A1, "escalate", Args{"token": c.Token, "note": "It does not fit.", "requestId": ID()})
+		item := w.item(id)
+		require.NotEmpty(w.t, item.Handoff.Issues)
+		require.Less(w.t, len(strings.Join(item.Handoff.Issues, "")), capBytes)
+		w.refused(run.Stale, Boss, "decide", decideArgs(id, item, "completed", Args{"snapshot": large}))
+		w.refused(run.NotFound, Boss, "decide", decideArgs(id, run.WorkItem{ID: large}, "completed"))
+		w.refusedAs(run.NotAccepted, Boss, "decide", decideArgs(id, item, "completed", Args{"next": large}), "next:")
+		w.refused(run.NotFound, A1, "claim", Args{"runId": id, "stepId": large, "requestId": ID()})
+		w.refused(run.NotFound, A1, "claim", Args{"runId": large, "stepId": "work", "requestId": ID()})
+		w.refused(run.NotFound, A1, "start_run", Args{"process": large, "inputs": Args{}, "requestId": ID()})
+		w.refusedAs(run.Invalid, A1, "submit", submitArgs(large, Args{}), "token:")
+		w.ok(Boss, "decide", decideArgs(id, item, "completed"))
+	})
 	w.run("an upload over maxUploadBytes is invalid, one at it is stored", func(w world) {
 		limit := read[struct{ MaxUploadBytes int }](w.t, w.ok(A1, "describe", nil)).MaxUploadBytes
 		require.Equal(w.t, 4<<10, limit)

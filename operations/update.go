@@ -43,12 +43,18 @@ func (s *Service) update(ctx context.Context, w write) (workflows.Written, error
 	return written, fmt.Errorf("update %s: %w", w.tool, err)
 }
 
+// errLookAgain says that the ledger knows the outcome by now.
+var errLookAgain = errors.New("the request was settled meanwhile")
+
 // closed says what a write to a workflow that is no more came to. A run stores
 // its record before its workflow closes, so the record tells.
 func (s *Service) closed(ctx context.Context, q request, cause error) error {
-	_, row, now, err := s.look(ctx, q)
+	entry, row, now, err := s.look(ctx, q)
 	if err != nil {
 		return err
+	}
+	if entry != nil && entry.Done {
+		return errLookAgain // it was this very request that ended the run
 	}
 	if row != nil {
 		r, err := s.open(ctx, q.caller.Org, row.Record)

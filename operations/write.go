@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/internal/canonical"
+	"github.com/agentprocess-temporal/server/internal/faults/faultpoint"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/ledger"
 	"github.com/agentprocess-temporal/server/records"
@@ -55,7 +57,9 @@ type write struct {
 	command run.Command
 	// facts, if set, finds out what lies outside the run, once the request is
 	// reserved.
-	facts func(ctx context.Context, r *run.Run, c *run.Command) error
+	// The issues it returns are those of a submission that is to be refused, where
+	// they are too many to travel.
+	facts func(ctx context.Context, r *run.Run, c *run.Command) (issues []string, err error)
 }
 
 func (s *Service) write(ctx context.Context, w write) (any, error) {
@@ -104,23 +108,32 @@ func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool
 		return settled, again, err
 	}
 	lap(StageReserve)
+	faultpoint.Here(faultpoint.Reserved)
 	w.command.Attempt = attempt
+	var issues []string
 	if w.facts != nil {
-		if err := w.facts(ctx, r, &w.command); err != nil {
+		if issues, err = w.facts(ctx, r, &w.command); err != nil {
 			return nil, false, s.giveUp(ctx, w.request, attempt, err)
 		}
 	}
 	lap(StageVerify)
 	written, err := s.update(ctx, w)
+	if errors.Is(err, errLookAgain) {
+		return nil, true, nil
+	}
 	if err != nil {
 		return nil, false, s.giveUp(ctx, w.request, attempt, err)
 	}
 	lap(StageUpdate)
-	if written.Outcome.Refusal != nil {
+	faultpoint.Here(faultpoint.Updated)
+	if refused := written.Outcome.Refusal; refused != nil {
+		if issues != nil {
+			refused.Issues = issues
+		}
 		if err := s.applyRefused(ctx, written.Record); err != nil {
 			return nil, false, err
 		}
-		return nil, false, s.giveUp(ctx, w.request, attempt, written.Outcome.Refusal)
+		return nil, false, s.giveUp(ctx, w.request, attempt, refused)
 	}
 	r = run.Open(r.Process, written.Record)
 	kept := keep(r, w.tool, written.Outcome)
@@ -128,6 +141,7 @@ func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool
 		return nil, false, err
 	}
 	lap(StageApply)
+	faultpoint.Here(faultpoint.Applied)
 	result, err = s.dress(ctx, w.caller.Org, kept)
 	return result, false, err
 }

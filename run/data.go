@@ -45,9 +45,6 @@ type Evidence struct {
 	URL    string               `json:"url,omitempty"`
 }
 
-// step returns what a step recorded, or nil.
-func (d *Data) step(id string) *StepData { return d.Steps[id] }
-
 // current returns a step's current completion, or nil.
 func (d *Data) current(id string) *Completion {
 	if s := d.Steps[id]; s != nil {

@@ -45,6 +45,8 @@ func TestEscalate(t *testing.T) {
 		w.decide(olga, "screen", run.ReturnedDecision, "Try the other list.")
 		require.Equal(t, "ready -", w.states())
 		require.JSONEq(t, `{"returned":{"note":"Try the other list.","by":"olga@example.com","at":"2026-10-06T09:02:00Z"}}`, w.handoff("screen"))
+		work, _ := w.r.AgentWork("screen")
+		require.Equal(t, w.now, work.ReadySince, "it is ready from when it was returned")
 		g := w.claim(bob, "screen")
 		require.Equal(t, "Try the other list.", w.r.ClaimView(g).Handoff.Returned.Note)
 	})

@@ -52,7 +52,7 @@ func FuzzExecute(f *testing.F) {
 					c.By.ID = "someone"
 				}
 				_, _ = c.Tool(), r.DeadlineSummary()
-				carry(t, r, c, now)
+				_, _ = carry(t, r, c, now)
 				now = now.Add(time.Duration(seconds % (1 << 30) * int64(time.Second)))
 			}
 			r.CancelByServer(now, "Enough.")

@@ -219,7 +219,7 @@ func checkBranches(t require.TestingT, r *run.Run) {
 		if fork.Kind != process.Parallel {
 			continue
 		}
-		any := false
+		open := false
 		for _, entry := range fork.Branches {
 			n := 0
 			for _, id := range branchFrom(r.Process, entry) {
@@ -228,9 +228,9 @@ func checkBranches(t require.TestingT, r *run.Run) {
 				}
 			}
 			require.LessOrEqual(t, n, 1, "branch %s", entry)
-			any = any || n == 1
+			open = open || n == 1
 		}
-		require.Equal(t, any, stepOf(r, fork.ID).State == run.StepWaiting, "%s waits exactly while a branch is open (parallel §3)", fork.ID)
+		require.Equal(t, open, stepOf(r, fork.ID).State == run.StepWaiting, "%s waits exactly while a branch is open (parallel §3)", fork.ID)
 	}
 }
 

@@ -129,6 +129,13 @@ steps:
 			require.NotNil(t, o.Refusal)
 		}
 	})
+	t.Run("a submission that is not accepted is no update of the run (tools submit)", func(t *testing.T) {
+		w := begin(t, oneAgent)
+		g := w.claim(ada, "screen")
+		w.pass(minute)
+		w.refused(run.NotAccepted, ada, submitOf(g, run.Submission{Next: stringP("x")}))
+		require.Equal(t, epoch, w.r.UpdatedAt)
+	})
 	t.Run("a handoff keeps a bounded number of issues, the caller gets all", func(t *testing.T) {
 		w := begin(t, oneAgent)
 		g := w.claim(ada, "screen")
@@ -176,6 +183,13 @@ steps:
 		}
 		require.Greater(t, accepted, 250, "the cap is not far below what it says")
 		require.Less(t, accepted, 499)
+	})
+	t.Run("what the step's own handoff takes is free again once it completes", func(t *testing.T) {
+		w := begin(t, note, limit(1000))
+		g := w.claim(ada, "a")
+		w.refused(run.NotAccepted, ada, submitOf(g, run.Submission{Output: json.RawMessage(`{"` + strings.Repeat("x", 400) + `":1}`)}))
+		require.Greater(t, len(w.handoff("a")), 400)
+		w.must(ada, submitOf(g, run.Submission{Output: text(700)}))
 	})
 	t.Run("an event over the cap is invalid (spec §6 rule 3)", func(t *testing.T) {
 		w := begin(t, note, limit(1000))

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -41,8 +42,9 @@ func TestARunContinuesAsNewWithAllItHolds(t *testing.T) {
 	for _, p := range s.stored {
 		stored = append(stored, ids(p.Requests)...)
 	}
-	require.Equal(t, []string{"start", "c", "e", "e2"}, stored, "all is stored before")
-	require.Equal(t, []string{"start", "c", "e", "e2"}, ids(in.Resume.Run.Requests), "and still known after")
+	require.Equal(t, []string{"start", "c", "e"}, stored, "what was there when it became long is stored before")
+	require.Equal(t, []string{"start", "c", "e", "e2"}, ids(in.Resume.Run.Requests), "and known after, with what came since")
+	require.Equal(t, 1, in.Resume.Run.CountUnstored())
 	require.Equal(t, "other", in.Resume.Run.Held[0].Name)
 	require.JSONEq(t, `{"n":12345678901234567890.123456789}`, string(in.Resume.Run.Held[0].Data))
 	require.Contains(t, string(in.Resume.Run.Held[0].Data), "12345678901234567890.123456789")
@@ -64,7 +66,7 @@ func TestARunContinuesAsNewWithAllItHolds(t *testing.T) {
 	require.Equal(t, (*first).written.Outcome, again.written.Outcome, "the outcome it had")
 	require.Equal(t, []string{"request_reused"}, refusal(t, other).Issues)
 	require.NoError(t, submitted.err)
-	require.Equal(t, []string{"s", "end"}, ids(next.last().Requests), "the others are stored")
+	require.Equal(t, []string{"e2", "s", "end"}, ids(next.last().Requests))
 }
 
 func TestNewsThatIsOwedIsCarriedOverToTheNextWorkflowRun(t *testing.T) {
@@ -112,7 +114,29 @@ func TestARunContinuesAsNewOnlyOnceItIsStoredAndItsHandlersAreThrough(t *testing
 	in := s.next(s.play(input(t, run.Live, twoSteps)))
 	require.True(t, asked.completed)
 	require.Equal(t, []string{"start", "c", "e"}, ids(in.Resume.Run.Requests))
-	require.Zero(t, in.Resume.Run.CountUnstored())
+	require.Equal(t, []string{"start"}, ids(s.stored[len(s.stored)-1].Requests))
+}
+
+func TestWhatIsCarriedOverIsBounded(t *testing.T) {
+	s := newStage(t)
+	s.at(0, func() { s.SetContinueAsNewSuggested(true) }, func() { s.open() })
+	in := s.next(s.play(input(t, run.Live, twoSteps)))
+	for i := range 20_000 {
+		in.Resume.Run.Requests = append(in.Resume.Run.Requests, run.Request{ID: fmt.Sprint("q", i), Stored: epoch})
+	}
+	in.Resume.Run.Requests = append(in.Resume.Run.Requests, run.Request{ID: "last"})
+	next := newStage(t)
+	next.SetStartTime(epoch.Add(time.Second))
+	next.project = func(workflows.Projection) error { return errDown }
+	next.at(0, func() {
+		next.project = nil
+		next.SetContinueAsNewSuggested(true)
+		next.send(boss, "e", event("news", `{}`))
+	})
+	requests := next.next(next.play(in)).Resume.Run.Requests
+	require.Len(t, requests, 3000)
+	require.Equal(t, "q19999", requests[2997].ID, "the newest are kept")
+	require.Equal(t, []string{"last", "e"}, ids(requests[2998:]))
 }
 
 func TestACancellationIsNotLostToContinuingAsNew(t *testing.T) {

@@ -2,10 +2,12 @@ package workflows
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/agentprocess-temporal/server/internal/faults/faultpoint"
 	"github.com/agentprocess-temporal/server/process"
 	"github.com/agentprocess-temporal/server/run"
 )
@@ -19,6 +21,11 @@ type Resume struct {
 // manyUnstored requests are stored by the run itself, so that what it remembers
 // stays bounded when it lives long between deadlines.
 const manyUnstored = 200
+
+// manyCarried requests go along when a run continues as new. That is more than
+// a run can execute while any of them may still be sent again, and with the
+// rest of the run well below the two megabytes that a workflow can start with.
+const manyCarried = 3000
 
 // processRun is one run's workflow. Handlers change r; the main loop, woken
 // whenever one has run, does whatever the state then asks for.
@@ -34,9 +41,14 @@ type processRun struct {
 	woken bool
 	// stale means that Postgres may not have the record: not a caller's write
 	// changed it, but a deadline or a cancellation.
-	stale               bool
-	projecting, telling bool
-	shown               shown
+	stale      bool
+	projecting bool
+	// telling means that a notification is being delivered; stopTelling breaks
+	// that off. left is set once all was stored, or is being, to continue as new.
+	telling     bool
+	stopTelling workflow.CancelFunc
+	left        bool
+	shown       shown
 }
 
 // ProcessRun is the workflow of one run (spec §3). It lives as long as the
@@ -75,9 +87,7 @@ func (w *processRun) loop(ctx workflow.Context) (Result, error) {
 			w.stale = true
 			w.show(own)
 		}
-		if (w.r.Over() || w.leaving(own)) && w.r.CountUnstored() > 0 {
-			w.stale = true
-		}
+		w.prepareToClose(own)
 		if w.mustStore() {
 			w.project(own)
 		}
@@ -90,8 +100,8 @@ func (w *processRun) loop(ctx workflow.Context) (Result, error) {
 				return Result{}, cancelled
 			case w.r.Over():
 				return Result{State: w.r.State, Outcome: w.r.Outcome}, nil
-			case w.leaving(own):
-				return Result{}, workflow.NewContinueAsNewError(own, ProcessRun, Input{Resume: &Resume{Process: w.r.Process, Run: w.r}})
+			default:
+				return Result{}, workflow.NewContinueAsNewError(own, ProcessRun, w.next())
 			}
 		}
 		w.arm(own)
@@ -102,6 +112,20 @@ func (w *processRun) loop(ctx workflow.Context) (Result, error) {
 			return Result{}, err
 		}
 	}
+}
+
+// next is what the next workflow run begins with.
+func (w *processRun) next() Input {
+	faultpoint.Here(faultpoint.Continuing)
+	excess := len(w.r.Requests) - manyCarried
+	w.r.Requests = slices.DeleteFunc(w.r.Requests, func(q run.Request) bool {
+		if excess <= 0 || q.Stored.IsZero() {
+			return false
+		}
+		excess--
+		return true
+	})
+	return Input{Resume: &Resume{Process: w.r.Process, Run: w.r}}
 }
 
 // cancel ends the run because somebody cancelled its workflow.
@@ -117,22 +141,43 @@ func (w *processRun) leaving(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
+// prepareToClose has all stored that a workflow about to close knows. A run that
+// is over takes no more writes, and stores every last one. One that continues as
+// new stores once what it has, so that writes that keep coming do not hold it
+// back: those, and the news it owes, it carries over.
+func (w *processRun) prepareToClose(ctx workflow.Context) {
+	switch {
+	case w.r.Over():
+		w.stale = w.stale || w.r.CountUnstored() > 0
+	case w.leaving(ctx) && !w.left:
+		w.left, w.stale = true, true
+		if w.telling {
+			w.stopTelling()
+		}
+	}
+}
+
 // idle reports whether the workflow may close: nothing runs and nothing is owed.
 func (w *processRun) idle(ctx workflow.Context) bool {
-	owing := w.r.Over() && len(w.r.Outbox) > 0
-	return !w.stale && !w.projecting && !w.telling && !owing && w.opened && workflow.AllHandlersFinished(ctx)
+	switch {
+	case w.stale, w.projecting, w.telling, !w.opened, !workflow.AllHandlersFinished(ctx):
+		return false
+	case w.r.Over():
+		return len(w.r.Outbox) == 0
+	}
+	return w.left
 }
 
 // wanted reports whether the main loop has something to do. Whatever makes it
 // true, one pass of the loop makes false, or closes the workflow.
 func (w *processRun) wanted(ctx workflow.Context) bool {
 	switch {
-	case w.woken, w.unarmed(), w.mustStore(), w.mustTell(ctx):
+	case w.woken, w.unarmed(), w.mustStore(), w.mustTell(ctx), w.idle(ctx):
 		return true
-	case w.r.Over() || w.leaving(ctx):
-		return w.idle(ctx) || (w.r.CountUnstored() > 0 && !w.projecting)
+	case w.r.Over():
+		return w.r.CountUnstored() > 0 && !w.projecting
 	}
-	return false
+	return w.leaving(ctx) && !w.left
 }
 
 func (w *processRun) mustStore() bool {

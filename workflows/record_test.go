@@ -187,13 +187,15 @@ func TestRecordHistories(t *testing.T) {
 
 // save writes a history with an event a line.
 func (s *live) save(file, id, workflowRun string) {
+	host, err := os.Hostname()
+	require.NoError(s.t, err)
 	var b bytes.Buffer
 	b.WriteString(`{"events":[`)
 	for i, e := range s.historyOf(id, workflowRun) {
 		line, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(e)
 		require.NoError(s.t, err)
 		b.WriteString(map[bool]string{true: "\n", false: ",\n"}[i == 0])
-		b.Write(line)
+		b.Write(bytes.ReplaceAll(line, []byte(`"name":"`+host+`:`), []byte(`"name":"worker:`))) // a sticky queue's
 	}
 	b.WriteString("\n]}\n")
 	require.NoError(s.t, os.WriteFile(filepath.Join(histories, file), b.Bytes(), 0o600))

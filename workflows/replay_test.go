@@ -71,7 +71,7 @@ func TestAChangedWorkflowIsCaughtByReplay(t *testing.T) {
 	require.NoError(t, replay(t, file, workflows.ProcessRun))
 	for name, changed := range changes {
 		t.Run(name, func(t *testing.T) {
-			require.ErrorContains(t, replay(t, file, changed), "nondeterminis")
+			require.ErrorContains(t, replay(t, file, changed), "[TMPRL1100]", "Temporal's code for it")
 		})
 	}
 }

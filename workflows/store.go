@@ -12,7 +12,8 @@ import (
 const (
 	// storeTimeout bounds one try at storing; tries go on for as long as it takes.
 	storeTimeout = 10 * time.Second
-	// tellTimeout bounds one try at notifying, giveUpTelling all of them.
+	// tellTimeout bounds one try at notifying, giveUpTelling all of them within
+	// one workflow run.
 	tellTimeout   = 30 * time.Second
 	giveUpTelling = 10 * time.Minute
 )
@@ -56,14 +57,18 @@ func (w *processRun) project(ctx workflow.Context) {
 }
 
 // notify delivers what the run owes. What cannot be delivered in time is given
-// up, and logged where it failed.
+// up, and logged where it failed; what continuing as new breaks off is owed on.
 func (w *processRun) notify(ctx workflow.Context) {
+	ctx, w.stopTelling = workflow.WithCancel(ctx)
 	d := Delivery{Projection: w.projection(), Notifications: append([]run.Notification(nil), w.r.Outbox...)}
 	w.telling = true
 	done := workflow.ExecuteActivity(storing(ctx, tellTimeout, giveUpTelling, "notify: "+d.Notifications[0].Kind+" "+d.Notifications[0].StepID), ActivityNotify, d)
 	workflow.GoNamed(ctx, "notify", func(ctx workflow.Context) {
 		err := done.Get(ctx, nil)
 		w.telling = false
+		if temporal.IsCanceledError(err) {
+			return
+		}
 		if err == nil {
 			w.r.MarkStored(requestIDs(d.Projection.Requests), workflow.Now(ctx))
 		} else {

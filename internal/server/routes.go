@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -25,6 +26,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", bearer.Middleware(verifier, mcp.New(s.service, mcp.Options{
 		MaxBody: mcp.BodyFor(int64(s.opts.MaxUploadBytes)), Version: s.opts.Version, Tools: schemas.Tools(),
+		AllowedHosts: s.publicHosts(),
 	})))
 	mux.Handle("/api/", bearer.Middleware(verifier, httpapi.New(s.service)))
 	if s.opts.PayloadKeys != nil {
@@ -36,6 +38,15 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
 	return mux
+}
+
+// publicHosts is the name under which a proxy on this machine passes calls on.
+func (s *Server) publicHosts() []string {
+	u, err := url.Parse(s.opts.PublicURL)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	return []string{u.Host}
 }
 
 // ready lists what keeps the server from working, empty when nothing does.

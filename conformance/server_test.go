@@ -1,0 +1,65 @@
+package conformance_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentprocess-temporal/server/conformance"
+	"github.com/agentprocess-temporal/server/internal/server"
+	"github.com/agentprocess-temporal/server/internal/servertest"
+)
+
+// slowVariable, when set, has the slow checks run as well; junitVariable names a
+// file for the result.
+const (
+	slowVariable  = "AGENTPROCESS_CONFORMANCE_SLOW"
+	junitVariable = "AGENTPROCESS_JUNIT"
+	onlyVariable  = "AGENTPROCESS_CONFORMANCE_ONLY"
+)
+
+func TestOurServerConforms(t *testing.T) {
+	s := servertest.Start(t)
+	report := conform(t, s.URL+"/mcp", configOf(t, s), func(o *conformance.Options) {
+		o.SkipSlow = os.Getenv(slowVariable) == ""
+		if only := os.Getenv(onlyVariable); only != "" {
+			o.Only = []string{only}
+		}
+	})
+	if path := os.Getenv(junitVariable); path != "" {
+		f, err := os.Create(path)
+		require.NoError(t, err)
+		require.NoError(t, report.Write(f, "junit"))
+		require.NoError(t, f.Close())
+	}
+	pass(t, report)
+}
+
+func TestLeasesOfOurServerEndInRealTime(t *testing.T) {
+	s := servertest.Start(t, func(o *server.Options) { o.Lease = 3 * time.Second })
+	pass(t, conform(t, s.URL+"/mcp", configOf(t, s), func(o *conformance.Options) { o.Only, o.SkipSlow = []string{"leases"}, true }))
+}
+
+func conform(t *testing.T, url string, config *conformance.Config, adjust func(*conformance.Options)) *conformance.Report {
+	t.Helper()
+	opts := conformance.Options{URL: url, Config: config}
+	adjust(&opts)
+	suite, err := conformance.Open(context.Background(), opts)
+	require.NoError(t, err)
+	return suite.Run(context.Background())
+}
+
+// pass shows the failures, and how many checks ran.
+func pass(t *testing.T, report *conformance.Report) {
+	t.Helper()
+	passed, failures, _ := report.Count()
+	require.Positive(t, passed)
+	if failures > 0 {
+		require.NoError(t, report.Write(os.Stdout, "text"))
+		t.FailNow()
+	}
+	t.Log(report.Summary(), report.Took.Round(time.Millisecond))
+}
