@@ -69,7 +69,7 @@ func newWorld(t testing.TB) *world {
 // pass has the reconciler pass once, over all that ever closed.
 func (w *world) pass() {
 	w.t.Helper()
-	_, err := w.env.ExecuteActivity(workflows.ActivityReconcile)
+	_, err := w.env.ExecuteActivity(workflows.ActivityReconcile, workflows.Reconciled{})
 	require.NoError(w.t, err)
 }
 

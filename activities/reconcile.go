@@ -2,57 +2,92 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/agentprocess-temporal/server/ledger"
-	"github.com/agentprocess-temporal/server/run"
 	"github.com/agentprocess-temporal/server/workflows"
 )
 
 const (
 	// leftBehind is how long past its notAfter a reservation is somebody's no more.
 	leftBehind = time.Minute
-	// atOnce bounds the reservations that one pass settles.
-	atOnce = 500
-	// lookBack is how far back a pass looks for runs that Temporal closed.
+	// atOnce bounds the reservations that one pass settles, sideBySide the runs
+	// asked at a time, askWithin how long one may take to answer: runs that do
+	// not answer must not keep the others waiting.
+	atOnce     = 500
+	sideBySide = 8
+	askWithin  = 10 * time.Second
+	// settleWithin bounds the settling of reservations within a pass.
+	settleWithin = 4 * time.Minute
+	// lookBack is how long before the last pass a workflow that Temporal closed
+	// is looked at again: its list lags, and a reset is not to be overlooked.
 	lookBack = 24 * time.Hour
 )
 
 // ReconcileAll settles what was left behind: reservations whose front end died,
-// and runs that were ended in the Temporal UI.
-func (a *Activities) ReconcileAll(ctx context.Context) error {
-	return errors.Join(a.settleReservations(ctx), a.settleClosed(ctx))
+// and runs that were ended in the Temporal UI since the last pass. Neither waits
+// for the other. Each run that cannot be settled now is logged, and is for the
+// next pass.
+func (a *Activities) ReconcileAll(ctx context.Context, last workflows.Reconciled) (workflows.Reconciled, error) {
+	began := time.Now()
+	var g errgroup.Group
+	g.Go(func() error { return a.settleReservations(ctx) })
+	whole := true
+	g.Go(func() (err error) {
+		whole, err = a.settleClosed(ctx, last.Through)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return last, err
+	}
+	if !whole {
+		return last, nil
+	}
+	return workflows.Reconciled{Through: began}, nil
 }
 
 // settleReservations has the runs of overdue reservations store what they know.
 // What a run then does not have as done it never executed, and never will: the
 // attempt is past its time.
 func (a *Activities) settleReservations(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
 	entries, err := ledger.Overdue(ctx, a.Service.Pool, time.Now().Add(-leftBehind), atOnce)
 	if err != nil {
 		return err
 	}
-	projected := map[string]error{}
+	type key struct{ org, run string }
+	runs := map[key][]ledger.Entry{}
 	for _, e := range entries {
-		activity.RecordHeartbeat(ctx)
-		key := e.Org + "\x00" + e.RunID
-		if _, ok := projected[key]; !ok {
-			projected[key] = a.project(ctx, e)
-		}
-		if err := projected[key]; err != nil {
-			a.Log.WarnContext(ctx, "reservation not settled yet", "org", e.Org, "run", e.RunID, "request", e.RequestID, "error", err)
-			continue
-		}
+		k := key{e.Org, e.RunID}
+		runs[k] = append(runs[k], e)
+	}
+	var g errgroup.Group
+	g.SetLimit(sideBySide)
+	for k, entries := range runs {
+		g.Go(func() error {
+			activity.RecordHeartbeat(ctx)
+			if err := a.project(ctx, k.org, k.run); err != nil {
+				a.Log.WarnContext(ctx, "reservations not settled yet", "org", k.org, "run", k.run, "count", len(entries), "error", err)
+				return nil
+			}
+			return a.drop(ctx, entries)
+		})
+	}
+	return g.Wait()
+}
+
+// drop frees the requestIds of reservations that are not done although their
+// runs have stored everything.
+func (a *Activities) drop(ctx context.Context, entries []ledger.Entry) error {
+	for _, e := range entries {
 		dropped, err := ledger.Drop(ctx, a.Service.Pool, e)
 		if err != nil {
 			return err
@@ -65,35 +100,41 @@ func (a *Activities) settleReservations(ctx context.Context) error {
 // project has a run store what it knows; nil too where there is nothing to know:
 // the reservation is of no run, or the run's workflow has closed, which it does
 // only once it has stored everything.
-func (a *Activities) project(ctx context.Context, e ledger.Entry) error {
-	if e.RunID == "" {
+//
+// The update id is a new one each time: under one that was used before, Temporal
+// would answer what the run knew then.
+func (a *Activities) project(ctx context.Context, org, runID string) error {
+	if runID == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	asking, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	handle, err := a.Service.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: workflows.WorkflowID(e.Org, e.RunID), UpdateID: uuid.NewString(),
+	handle, err := a.Service.Temporal.UpdateWorkflow(asking, client.UpdateWorkflowOptions{
+		WorkflowID: workflows.WorkflowID(org, runID), UpdateID: uuid.NewString(),
 		UpdateName: workflows.UpdateProject, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err == nil {
-		err = handle.Get(ctx, nil)
+		err = handle.Get(asking, nil)
 	}
 	if isNotFound(err) {
-		return a.settleRun(ctx, e.Org, e.RunID)
+		return a.settleRun(ctx, org, runID)
 	}
 	return err
 }
 
 // settleClosed finds runs whose workflow was closed by somebody else than the
-// run: terminated, failed or reset.
-func (a *Activities) settleClosed(ctx context.Context) error {
-	query := fmt.Sprintf(`WorkflowType = '%s' AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut') AND CloseTime > '%s'`,
-		workflows.TypeRun, time.Now().Add(-lookBack).UTC().Format(time.RFC3339))
+// run: terminated, failed or reset. It reports whether all of them are settled.
+func (a *Activities) settleClosed(ctx context.Context, since time.Time) (whole bool, err error) {
+	query := fmt.Sprintf(`WorkflowType = '%s' AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut')`, workflows.TypeRun)
+	if !since.IsZero() {
+		query += fmt.Sprintf(` AND CloseTime > '%s'`, since.Add(-lookBack).UTC().Format(time.RFC3339))
+	}
+	whole = true
 	var token []byte
 	for {
 		page, err := a.Service.Temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: token})
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, execution := range page.Executions {
 			activity.RecordHeartbeat(ctx)
@@ -102,67 +143,12 @@ func (a *Activities) settleClosed(ctx context.Context) error {
 				continue
 			}
 			if err := a.settleRun(ctx, org, runID); err != nil {
+				whole = false
 				a.Log.ErrorContext(ctx, "closed run not settled", "org", org, "run", runID, "error", err)
 			}
 		}
 		if token = page.NextPageToken; len(token) == 0 {
-			return nil
+			return whole, nil
 		}
 	}
-}
-
-// settleRun compares a run's record with its workflow. One that was terminated
-// becomes cancelled, by the server; one that was reset to an earlier point is
-// for an operator to look at, and is said so, loudly, every time.
-func (a *Activities) settleRun(ctx context.Context, org, runID string) error {
-	stored, err := a.Service.Record(ctx, org, runID)
-	if err != nil || stored == nil || stored.Over() {
-		return err
-	}
-	id := workflows.WorkflowID(org, runID)
-	described, err := a.Service.Temporal.DescribeWorkflowExecution(ctx, id, "")
-	if err != nil && !isNotFound(err) {
-		return err
-	}
-	status := described.GetWorkflowExecutionInfo().GetStatus()
-	latest, err := a.query(ctx, id)
-	if err != nil {
-		a.Log.WarnContext(ctx, "workflow cannot be queried; its stored record stands for it", "org", org, "run", runID, "error", err)
-		latest = &run.Run{Record: *stored}
-	}
-	if status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		if latest.Seq < stored.Seq {
-			a.Log.ErrorContext(ctx, "ALARM: the run's workflow was reset to before writes that were acknowledged",
-				"org", org, "run", runID, "workflow_seq", latest.Seq, "record_seq", stored.Seq)
-		}
-		return nil
-	}
-	if latest.Seq < stored.Seq {
-		latest = &run.Run{Record: *stored}
-	}
-	requests := latest.Unstored()
-	if latest.Process, err = a.Service.Process(ctx, org, latest.Record.Process, latest.Version); err != nil {
-		return err
-	}
-	latest.CancelByServer(time.Now(), "the workflow was closed in Temporal ("+status.String()+")")
-	a.Log.WarnContext(ctx, "run cancelled: its workflow was closed in Temporal", "org", org, "run", runID, "status", status.String())
-	return a.Service.Store(ctx, workflows.Projection{Record: latest.Record, Requests: requests})
-}
-
-func (a *Activities) query(ctx context.Context, workflowID string) (*run.Run, error) {
-	value, err := a.Service.Temporal.QueryWorkflow(ctx, workflowID, "", workflows.QueryRun)
-	if err != nil {
-		return nil, err
-	}
-	var raw json.RawMessage
-	if err := value.Get(&raw); err != nil {
-		return nil, err
-	}
-	var r run.Run
-	return &r, json.Unmarshal(raw, &r)
-}
-
-func isNotFound(err error) bool {
-	var gone *serviceerror.NotFound
-	return errors.As(err, &gone)
 }

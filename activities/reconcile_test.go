@@ -1,6 +1,8 @@
 package activities_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -8,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 
 	. "github.com/agentprocess-temporal/server/internal/servertest"
 	"github.com/agentprocess-temporal/server/ledger"
@@ -104,7 +108,7 @@ func TestARunResetToBeforeAnAcknowledgedWriteRaisesAnAlarmAtEveryPass(t *testing
 	w.claim(Args{"runId": id, "stepId": "first", "requestId": ID()})
 	w.claim(Args{"runId": w.begin(), "stepId": "first", "requestId": ID()})
 	workflowID := workflows.WorkflowID("acme", id)
-	reset, err := w.c.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+	_, err := w.c.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: w.Temporal.Namespace, RequestId: ID(), Reason: "test", WorkflowTaskFinishEventId: 4,
 		WorkflowExecution:        &commonpb.WorkflowExecution{WorkflowId: workflowID},
 		ResetReapplyExcludeTypes: []enumspb.ResetReapplyExcludeType{enumspb.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE},
@@ -118,9 +122,56 @@ func TestARunResetToBeforeAnAcknowledgedWriteRaisesAnAlarmAtEveryPass(t *testing
 	}
 	after, _ := w.stored(id)
 	require.Equal(t, before, after, "the record stays as it is")
-	d, err := w.c.DescribeWorkflow(t.Context(), workflowID, reset.RunId)
+
+	// A write that goes on from there closes the gap in numbers, not in fact.
+	handle, err := w.c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: workflowID, UpdateName: "claim", WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{run.Command{
+			By: run.Actor{ID: "a2"}, RequestID: ID(), Digest: "00", NotAfter: time.Now().Add(time.Minute),
+			Claim: &run.ClaimStep{StepID: "first", Lease: 60},
+		}},
+	})
 	require.NoError(t, err)
-	t.Log(d.RawResponse.WorkflowExtendedInfo, d.RawResponse.WorkflowExecutionInfo)
+	require.NoError(t, handle.Get(t.Context(), nil))
+	w.pass()
+	require.True(t, w.logged("level=WARN", "was reset", id))
+}
+
+func TestARunDeletedInTemporalBecomesCancelledOnceSomebodyWritesToIt(t *testing.T) {
+	w := newWorld(t)
+	id := w.begin()
+	_, err := w.c.WorkflowService().DeleteWorkflowExecution(t.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: w.Temporal.Namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflows.WorkflowID("acme", id)},
+	})
+	require.NoError(t, err)
+	claim := Args{"runId": id, "stepId": "first", "requestId": ID()}
+	require.Eventually(t, func() bool { return w.gone(id) }, 20*time.Second, 20*time.Millisecond)
+	w.Refused(run.Retry, A1, "claim", claim)
+	w.exec(`UPDATE requests SET not_after = now() - interval '5 minutes' WHERE request_id = $1`, claim["requestId"])
+	w.pass()
+	_, stored := w.stored(id)
+	require.Equal(t, run.Cancelled, stored.State)
+	require.Equal(t, "none", w.request(claim["requestId"].(string)))
+}
+
+func TestARunThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
+	w := newWorld(t)
+	id, old := w.begin(), time.Now().Add(-3*time.Minute)
+	_, err := w.c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
+		ID: workflows.WorkflowID("acme", "r_stuck"), TaskQueue: "nobody polls this",
+	}, workflows.TypeRun, workflows.Input{})
+	require.NoError(t, err)
+	first, second := w.reserve("r_stuck", old), w.reserve(id, old.Add(time.Minute))
+	w.pass()
+	require.Equal(t, "pending", w.request(first))
+	require.Equal(t, "none", w.request(second))
+	require.True(t, w.logged("not settled yet", "r_stuck"))
+}
+
+func (w *world) gone(id string) bool {
+	_, err := w.c.DescribeWorkflow(context.Background(), workflows.WorkflowID("acme", id), "")
+	var gone *serviceerror.NotFound
+	return errors.As(err, &gone)
 }
 
 // awaitListed waits until Temporal lists the run's workflow with a status.

@@ -58,3 +58,17 @@ func (c *Claim) expire() {
 	s := c.r.step(c.step)
 	s.state = "ready"
 }
+
+const (
+	second = time.Second
+	minute = time.Minute
+)
+
+// serverNow is the time by the server's clock, as far as its runs show it.
+func (t *T) serverNow() time.Time {
+	name := t.simplest()
+	v := t.OK(t.One, "start_run", Args{"process": name, "inputs": Args{}})
+	at, ok := when(v.Str("run.startedAt"))
+	t.True(ok, "run.startedAt is %s", v.At("run.startedAt"))
+	return at
+}

@@ -34,7 +34,7 @@ func submitChecks() []Check {
 			r.Get()
 		},
 	}, {
-		ID: "submit-people", Clauses: []string{"spec §4.1", "spec §3.3"}, Needs: Needs{Fixtures: []string{firstFixture}},
+		ID: "submit-people", Clauses: []string{"spec §4.1", "spec §3.3"}, Needs: Needs{Fixtures: []string{"relay-race"}},
 		Title: "Only the claimant submits; a second submission with the token is stale",
 		Run: func(t *T) {
 			r := t.Start(t.One, "relay-race", Args{})

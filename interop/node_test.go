@@ -61,7 +61,7 @@ var packages = sync.OnceValue(func() error {
 	ctx, cancel := context.WithTimeout(context.Background(), installTime)
 	defer cancel()
 	// It begins by removing modules, and the stamp with it.
-	if got := command(ctx, nil, "npm", "ci"); got.err != nil {
+	if got := command(ctx, nil, "npm", "ci", "--loglevel=error"); got.err != nil {
 		return fmt.Errorf("the packages could not be fetched: npm ci: %w\n%s", got.err, got.stderr)
 	}
 	return os.WriteFile(filepath.Join(modules, stamp), []byte(want), 0o600)

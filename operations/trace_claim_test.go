@@ -28,6 +28,7 @@ func traceStart(w world) {
 	w.run("the version defaults to the latest published", func(w world) {
 		require.Equal(w.t, 2, w.view(A1, "start_run", start("versioned", Args{"b": "x"})).Run.Version)
 		require.Equal(w.t, 1, w.view(A1, "start_run", start("versioned", Args{"a": "x"}, Args{"version": 1})).Run.Version)
+		require.Equal(w.t, 1, w.view(A1, "start_run", start("versioned", Args{"a": "x"}, Args{"version": json.RawMessage("10e-1")})).Run.Version)
 		w.refused(run.Invalid, A1, "start_run", start("versioned", Args{"b": "x"}, Args{"version": 1}), "inputs.a: missing", "inputs.b: not declared")
 	})
 	w.run("a process or a version that is not there is not_found", func(w world) {

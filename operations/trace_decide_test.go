@@ -1,6 +1,8 @@
 package operations_test
 
 import (
+	"net/http"
+
 	"github.com/stretchr/testify/require"
 
 	. "github.com/agentprocess-temporal/server/internal/servertest"
@@ -208,5 +210,46 @@ func traceEnded(w world) {
 		w.refused(run.Conflict, A1, "submit", submitArgs(token, Args{}), "run_ended")
 		require.Empty(w.t, w.agentWork(A1, id))
 		require.Equal(w.t, run.StepCancelled, state(w.get(id), "work"))
+	})
+}
+
+func traceDeletion(w world) {
+	remove := func(who, id string) int {
+		status, _ := w.http(who, "DELETE", "/api/runs/"+id, "")
+		return status
+	}
+	w.run("an operator deletes a run that is over: its record, its files and its requests", func(w world) {
+		start := Args{"process": "screening", "inputs": Args{"vendor": "To be " + ID()}, "requestId": ID()}
+		id := w.view(Mira, "start_run", start).Run.ID
+		v := w.view(A1, "submit", w.screened(A1, w.claim(A1, id, "screen").Token))
+		url := v.Data.Steps["screen"].Evidence[0].URL
+		require.Equal(w.t, 409, remove(Boss, id), "it goes on")
+		w.decide(Mira, id, "approved")
+		for _, who := range []string{A1, Mira} {
+			require.Equal(w.t, 403, remove(who, id))
+		}
+		// The workflow closes a moment after the write that ended it.
+		w.eventually("the run is deleted", func() bool { return remove(Boss, id) == 200 })
+		require.Equal(w.t, 404, remove(Boss, id))
+		w.refused(run.NotFound, Lena, "get_run", Args{"runId": id})
+		w.refused(run.NotFound, Boss, "cancel", Args{"runId": id, "reason": "x", "requestId": ID()})
+		require.JSONEq(w.t, `{"items":[],"nextCursor":null}`, string(w.ok(Lena, "list_runs", Args{"inputs": start["inputs"]})))
+		res, err := http.Get(url) //nolint:noctx // a link that a person opens
+		require.NoError(w.t, err)
+		_ = res.Body.Close()
+		require.Equal(w.t, 404, res.StatusCode)
+	})
+	w.run("a file that another run cites stays", func(w world) {
+		file := []Args{{"kind": "file", "ref": w.upload(A1, "shared")}}
+		var views []run.View
+		for range 2 {
+			id := w.start("screening", Args{"vendor": "x"})
+			views = append(views, w.view(A1, "submit", w.screened(A1, w.claim(A1, id, "screen").Token, Args{"evidence": file, "next": "decline"})))
+		}
+		w.eventually("the run is deleted", func() bool { return remove(Boss, views[0].Run.ID) == 200 })
+		res, err := http.Get(w.get(views[1].Run.ID).Data.Steps["screen"].Evidence[0].URL) //nolint:noctx // a link that a person opens
+		require.NoError(w.t, err)
+		_ = res.Body.Close()
+		require.Equal(w.t, 200, res.StatusCode)
 	})
 }

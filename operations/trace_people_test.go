@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentprocess-temporal/server/identity"
 	. "github.com/agentprocess-temporal/server/internal/servertest"
 	"github.com/agentprocess-temporal/server/run"
 )
@@ -64,6 +65,30 @@ func tracePeople(w world) {
 		require.Equal(w.t, "server", v.Data.Steps["pause"].By)
 		require.Empty(w.t, v.Data.Steps["pause"].Output)
 		w.decide(Lena, id, "completed")
+	})
+	w.run("a time of any year is waited for, or has passed", func(w world) {
+		for at, want := range map[string]run.StepState{
+			"9999-12-31T23:59:59.999999999-23:59": run.StepWaiting, "2525-01-01T00:00:00Z": run.StepWaiting,
+			"0001-01-01T00:00:00+14:00": run.StepDone, "0001-01-01T00:00:00Z": run.StepDone, "1969-12-31T23:59:59.5Z": run.StepDone,
+		} {
+			v := w.view(A1, "start_run", Args{"process": "by-optional", "inputs": Args{"who": "lena@example.com", "at": at}, "requestId": ID()})
+			require.Equal(w.t, want, state(v, "pause"), at)
+			require.Equal(w.t, want, state(w.get(v.Run.ID), "pause"), at)
+			w.ok(Boss, "cancel", Args{"runId": v.Run.ID, "reason": "x", "requestId": ID()})
+		}
+	})
+	w.run("an agent is no person, whatever it is called", func(w world) {
+		id := w.toApproval()
+		agent := identity.Caller{Org: "acme", Subject: "mira@example.com", Kind: identity.Agent}
+		request := ID()
+		r := w.as(agent, "decide", decideArgs(id, w.item(id), "approved", Args{"requestId": request}))
+		require.Equal(w.t, run.Forbidden, r.Error.Code)
+		r = w.as(agent, "cancel", Args{"runId": id, "reason": "x", "requestId": ID()})
+		require.Equal(w.t, run.Forbidden, r.Error.Code)
+		args := decideArgs(id, w.item(id), "approved", Args{"requestId": request})
+		w.ok(Mira, "decide", args)
+		r = w.as(agent, "decide", args)
+		require.Equal(w.t, []string{"request_reused"}, r.Error.Issues)
 	})
 	w.run("a role is any member's, the first decision wins", func(w world) {
 		id := w.toApproval()

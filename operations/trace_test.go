@@ -25,6 +25,7 @@ func TestTheToolsKeepTheirContracts(t *testing.T) {
 		{"escalate", traceEscalate},
 		{"decide", traceDecide},
 		{"cancel and ended runs", traceEnded},
+		{"deletion", traceDeletion},
 		{"send_event", traceEvents},
 		{"replay", traceReplay},
 		{"evidence", traceEvidence},

@@ -26,6 +26,19 @@ func (r *Run) checkDecide(by Actor, c *DecideItem) *Error {
 	if allowed := r.decisions(s); !slices.Contains(allowed, c.Decision) {
 		return Refuse(Invalid, "this work item does not take that decision", "decision: must be one of "+joined(allowed))
 	}
+	return r.checkRejection(s, c)
+}
+
+// checkRejection bounds the one decision that can be made again and again: each
+// rejection into another attempt leaves its note in run data. The approver can
+// still approve or fail the step, and an operator cancel the run.
+func (r *Run) checkRejection(s *Step, c *DecideItem) *Error {
+	if c.Decision != Rejected || r.processStep(s.ID).OnReject == "" {
+		return nil
+	}
+	if size := r.Size() + len(c.Note) + stepOverhead; size > r.Limits.RunDataBytes {
+		return Refuse(NotAccepted, "the rejection does not fit into the run", TooLarge(size, r.Limits))
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,22 @@ func drafted(t *testing.T) *world {
 	w.work(ada, "draft", said("Draft 1."))
 	w.work(ada, "polish", said("Polish 1."))
 	return w
+}
+
+func TestRejectionsWithoutEndStopAtTheCap(t *testing.T) {
+	w := begin(t, `
+steps:
+  - { id: approve, person: finance, approve: Fine?, on_reject: approve }
+  - { id: done, finish: ok }`, limit(10_000))
+	note := strings.Repeat("n", 4000)
+	for range 2 {
+		w.decide(finn, "approve", run.Rejected, note)
+	}
+	issues := w.refused(run.NotAccepted, finn, w.decideOf("approve", run.Rejected, note))
+	require.Len(t, issues, 1)
+	require.Contains(t, issues[0], "run data: ")
+	w.decide(finn, "approve", run.Approved, "")
+	require.Equal(t, run.Ended, w.r.State, "the run can go on")
 }
 
 func TestARejectionGoesBack(t *testing.T) {

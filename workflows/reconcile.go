@@ -7,14 +7,28 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
+// Reconciled is what a pass of the reconciler leaves for the next one.
+type Reconciled struct {
+	// Through is the moment up to which no closed workflow is left unsettled.
+	Through time.Time `json:"through"`
+}
+
 // Reconcile has reservations that a front end left behind settled, and runs
-// that were ended in the Temporal UI recorded. A Temporal Schedule starts it.
-func Reconcile(ctx workflow.Context) error {
+// that were ended in the Temporal UI recorded. A Temporal Schedule starts it,
+// and hands it what its last success returned.
+func Reconcile(ctx workflow.Context) (Reconciled, error) {
+	var last, now Reconciled
+	if workflow.HasLastCompletionResult(ctx) {
+		if err := workflow.GetLastCompletionResult(ctx, &last); err != nil {
+			return now, err
+		}
+	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 5 * time.Minute,
-		HeartbeatTimeout:    30 * time.Second,
+		HeartbeatTimeout:    time.Minute,
 		Summary:             "settle reservations, compare open runs with Temporal",
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 2},
 	})
-	return workflow.ExecuteActivity(ctx, ActivityReconcile).Get(ctx, nil)
+	err := workflow.ExecuteActivity(ctx, ActivityReconcile, last).Get(ctx, &now)
+	return now, err
 }
