@@ -85,7 +85,7 @@ func TestARunTerminatedInTemporalBecomesCancelledByServer(t *testing.T) {
 	w.claim(claim)
 	w.forget(id, claim["requestId"].(string), before)
 	require.NoError(t, w.c.TerminateWorkflow(t.Context(), workflows.WorkflowID("acme", id), "", "test"))
-	w.Refused(run.Retry, A1, "claim", Args{"runId": id, "stepId": "first", "requestId": ID()})
+	_ = w.Refused(run.Retry, A1, "claim", Args{"runId": id, "stepId": "first", "requestId": ID()})
 
 	w.awaitListed(id, "Terminated")
 	w.pass()
@@ -146,7 +146,7 @@ func TestARunDeletedInTemporalBecomesCancelledOnceSomebodyWritesToIt(t *testing.
 	require.NoError(t, err)
 	claim := Args{"runId": id, "stepId": "first", "requestId": ID()}
 	require.Eventually(t, func() bool { return w.gone(id) }, 20*time.Second, 20*time.Millisecond)
-	w.Refused(run.Retry, A1, "claim", claim)
+	_ = w.Refused(run.Retry, A1, "claim", claim)
 	w.exec(`UPDATE requests SET not_after = now() - interval '5 minutes' WHERE request_id = $1`, claim["requestId"])
 	w.pass()
 	_, stored := w.stored(id)

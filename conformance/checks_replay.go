@@ -252,7 +252,7 @@ func raceChecks() []Check {
 			}
 		},
 	}, {
-		ID: "race-submit-renew", Clauses: []string{"spec §6.2", "spec §6"}, Needs: Needs{Fixtures: []string{firstFixture}, Tools: []string{"renew"}},
+		ID: "race-submit-renew", Clauses: []string{"spec §6.2", "spec §6"}, Needs: Needs{Fixtures: []string{"relay-race"}, Tools: []string{"renew"}},
 		Title: "Of a submission and a renewal with one token at once, one is done",
 		Run: func(t *T) {
 			for range 4 {

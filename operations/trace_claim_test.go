@@ -247,9 +247,9 @@ func traceLeases(w world) {
 		return item
 	}
 	w.run("describe and expiresAt say how long a claim lasts", func(w world) {
-		require.EqualValues(w.t, 2, read[struct{ LeaseSeconds int }](w.t, w.ok(Lena, "describe", nil)).LeaseSeconds)
+		require.Equal(w.t, 3, read[struct{ LeaseSeconds int }](w.t, w.ok(Lena, "describe", nil)).LeaseSeconds)
 		c := w.claim(A1, w.start("one-step", nil), "work")
-		require.WithinDuration(w.t, time.Now().Add(2*time.Second), c.ExpiresAt, 2*time.Second)
+		require.WithinDuration(w.t, time.Now().Add(3*time.Second), c.ExpiresAt, 3*time.Second)
 	})
 	w.run("after the lease ended the step is listed and claimable, and the old token is stale", func(w world) {
 		id := w.start("one-step", nil)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentprocess-temporal/server/identity"
 	. "github.com/agentprocess-temporal/server/internal/servertest"
 	"github.com/agentprocess-temporal/server/run"
 )
@@ -76,19 +75,6 @@ func tracePeople(w world) {
 			require.Equal(w.t, want, state(w.get(v.Run.ID), "pause"), at)
 			w.ok(Boss, "cancel", Args{"runId": v.Run.ID, "reason": "x", "requestId": ID()})
 		}
-	})
-	w.run("an agent is no person, whatever it is called", func(w world) {
-		id := w.toApproval()
-		agent := identity.Caller{Org: "acme", Subject: "mira@example.com", Kind: identity.Agent}
-		request := ID()
-		r := w.as(agent, "decide", decideArgs(id, w.item(id), "approved", Args{"requestId": request}))
-		require.Equal(w.t, run.Forbidden, r.Error.Code)
-		r = w.as(agent, "cancel", Args{"runId": id, "reason": "x", "requestId": ID()})
-		require.Equal(w.t, run.Forbidden, r.Error.Code)
-		args := decideArgs(id, w.item(id), "approved", Args{"requestId": request})
-		w.ok(Mira, "decide", args)
-		r = w.as(agent, "decide", args)
-		require.Equal(w.t, []string{"request_reused"}, r.Error.Issues)
 	})
 	w.run("a role is any member's, the first decision wins", func(w world) {
 		id := w.toApproval()

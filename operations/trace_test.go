@@ -43,7 +43,7 @@ func TestTheToolsKeepTheirContracts(t *testing.T) {
 
 // TestLeasesThatEnd needs leases short enough to be waited for.
 func TestLeasesThatEnd(t *testing.T) {
-	w := newWorld(t, Start(t, func(o *server.Options) { o.Lease = 2 * time.Second }))
+	w := newWorld(t, Start(t, func(o *server.Options) { o.Lease = 3 * time.Second }))
 	w.s.Publish(screening, map[string]string{"finance-approver": "finance"})
 	w.s.Publish(oneStep, nil)
 	traceLeases(w)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/sdk/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
@@ -30,10 +30,10 @@ steps:
 
 // chainOf lists the workflow runs of a run, the first one first.
 func (s *live) chainOf(id string) []string {
-	described, err := s.c.DescribeWorkflowExecution(context.Background(), workflows.WorkflowID("acme", id), "")
+	described, err := s.c.DescribeWorkflow(context.Background(), workflows.WorkflowID("acme", id), "")
 	require.NoError(s.t, err)
 	var runs []string
-	for next := described.WorkflowExecutionInfo.FirstRunId; next != ""; {
+	for next := described.RawResponse.WorkflowExecutionInfo.FirstRunId; next != ""; {
 		runs = append(runs, next)
 		events := s.historyOf(id, next)
 		next = events[len(events)-1].GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
@@ -81,9 +81,9 @@ func TestWritesThatRaceWithContinuingAsNewAreCarriedOutOnce(t *testing.T) {
 	var seen int
 	for _, each := range chain {
 		events := s.historyOf(id, each)
-		require.Equal(t, count(events, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED), count(events, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED))
-		seen += count(events, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED)
-		t.Logf("%d events, %d failed workflow tasks", len(events), count(events, enums.EVENT_TYPE_WORKFLOW_TASK_FAILED))
+		require.Equal(t, count(events, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED), count(events, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED))
+		seen += count(events, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED)
+		t.Logf("%d events, %d failed workflow tasks", len(events), count(events, enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED))
 	}
 	t.Logf("%d workflow runs, %d updates", len(chain), seen)
 	held := s.stored(id).Held
@@ -103,7 +103,7 @@ func TestWritesThatRaceWithContinuingAsNewAreCarriedOutOnce(t *testing.T) {
 	require.Equal(t, []string{"work"}, steps)
 	value, err := s.c.QueryWorkflow(t.Context(), workflows.WorkflowID("acme", id), "", "__temporal_workflow_metadata")
 	require.NoError(t, err)
-	var metadata sdk.WorkflowMetadata
+	var metadata sdkpb.WorkflowMetadata
 	require.NoError(t, value.Get(&metadata))
 	require.Contains(t, metadata.CurrentDetails, "**p** v1 · active")
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/history/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/agentprocess-temporal/server/internal/server"
@@ -74,15 +74,15 @@ func (s *live) cancel(id string) {
 }
 
 // history is the events of the run's latest workflow run so far.
-func (s *live) history(id string) []*history.HistoryEvent {
+func (s *live) history(id string) []*historypb.HistoryEvent {
 	s.t.Helper()
 	return s.historyOf(id, "")
 }
 
-func (s *live) historyOf(id, workflowRun string) []*history.HistoryEvent {
+func (s *live) historyOf(id, workflowRun string) []*historypb.HistoryEvent {
 	s.t.Helper()
-	var events []*history.HistoryEvent
-	all := s.c.GetWorkflowHistory(context.Background(), workflows.WorkflowID("acme", id), workflowRun, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	var events []*historypb.HistoryEvent
+	all := s.c.GetWorkflowHistory(context.Background(), workflows.WorkflowID("acme", id), workflowRun, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for all.HasNext() {
 		e, err := all.Next()
 		require.NoError(s.t, err)
@@ -112,7 +112,7 @@ func (s *live) stored(id string) *run.Record {
 	return r
 }
 
-func count(events []*history.HistoryEvent, types ...enums.EventType) (n int) {
+func count(events []*historypb.HistoryEvent, types ...enumspb.EventType) (n int) {
 	for _, e := range events {
 		for _, t := range types {
 			if e.EventType == t {
@@ -143,8 +143,8 @@ func TestTwentyClaimsAndSubmissionsAddFewEventsAndNoActivity(t *testing.T) {
 	const n = 20
 	id := s.begin(chain(n), nil)
 	started := s.history(id)
-	require.Zero(t, count(started, enums.EVENT_TYPE_TIMER_STARTED), "the start update came with the start")
-	require.Equal(t, 1, count(started, enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED))
+	require.Zero(t, count(started, enumspb.EVENT_TYPE_TIMER_STARTED), "the start update came with the start")
+	require.Equal(t, 1, count(started, enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED))
 
 	var token string
 	for i := range n {
@@ -155,14 +155,14 @@ func TestTwentyClaimsAndSubmissionsAddFewEventsAndNoActivity(t *testing.T) {
 	}
 	events := s.history(id)
 	require.LessOrEqual(t, len(events)-len(started), 6*(2*n-1))
-	require.Zero(t, count(events, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enums.EVENT_TYPE_TIMER_CANCELED, enums.EVENT_TYPE_WORKFLOW_TASK_FAILED))
-	require.Equal(t, 1, count(events, enums.EVENT_TYPE_TIMER_STARTED), "of the first lease, for all")
-	require.Equal(t, 2*n-1, count(events, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED)-1)
+	require.Zero(t, count(events, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_TIMER_CANCELED, enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED))
+	require.Equal(t, 1, count(events, enumspb.EVENT_TYPE_TIMER_STARTED), "of the first lease, for all")
+	require.Equal(t, 2*n-1, count(events, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED)-1)
 	t.Logf("%.2f events a write", float64(len(events)-len(started))/(2*n-1))
 
 	s.submit(token)
 	require.NoError(t, s.closed(id))
-	require.Equal(t, 1, count(s.history(id), enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED), "stored before it closed")
+	require.Equal(t, 1, count(s.history(id), enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED), "stored before it closed")
 }
 
 func TestAWorkflowStartedWithoutItsUpdateAppearsInTheRecords(t *testing.T) {
@@ -175,7 +175,7 @@ func TestAWorkflowStartedWithoutItsUpdateAppearsInTheRecords(t *testing.T) {
 	require.NoError(t, err)
 	eventually(t, "the record", func() bool { return s.stored(in.Start.RunID) != nil })
 	events := s.history(in.Start.RunID)
-	require.Equal(t, 1, count(events, enums.EVENT_TYPE_TIMER_FIRED))
+	require.Equal(t, 1, count(events, enumspb.EVENT_TYPE_TIMER_FIRED))
 	s.cancel(in.Start.RunID)
 }
 
@@ -216,7 +216,7 @@ func TestLiveRunsTellPeopleAndTestRunsDoNot(t *testing.T) {
 			require.Zero(t, a.RetryPolicy.MaximumAttempts)
 		}
 	}
-	require.Zero(t, count(s.history(quietly), enums.EVENT_TYPE_TIMER_STARTED))
+	require.Zero(t, count(s.history(quietly), enumspb.EVENT_TYPE_TIMER_STARTED))
 	s.cancel(id)
 	require.NoError(t, s.closed(id))
 }
@@ -229,9 +229,9 @@ func TestCancellingInTemporalIsAnOperatorsCancel(t *testing.T) {
 	require.Error(t, s.closed(id))
 	require.Equal(t, run.Cancelled, s.stored(id).State)
 	require.Equal(t, run.Server, s.stored(id).Ended.By)
-	described, err := s.c.DescribeWorkflowExecution(t.Context(), workflows.WorkflowID("acme", id), "")
+	described, err := s.c.DescribeWorkflow(t.Context(), workflows.WorkflowID("acme", id), "")
 	require.NoError(t, err)
-	require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_CANCELED, described.WorkflowExecutionInfo.Status)
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED, described.Status)
 	refused := s.Refused(run.Conflict, A1, "claim", Args{"runId": id, "stepId": "second", "requestId": ID()})
 	require.Equal(t, []string{"run_ended"}, refused.Issues)
 }

@@ -3,7 +3,7 @@ package workflows
 import (
 	"strings"
 
-	"go.temporal.io/api/enums/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/agentprocess-temporal/server/run"
@@ -46,13 +46,13 @@ var (
 )
 
 // SearchAttributes are the names and types to register before a worker starts.
-func SearchAttributes() map[string]enums.IndexedValueType {
-	return map[string]enums.IndexedValueType{
-		AttrOrganization.GetName(): enums.INDEXED_VALUE_TYPE_KEYWORD,
-		AttrProcess.GetName():      enums.INDEXED_VALUE_TYPE_KEYWORD,
-		AttrState.GetName():        enums.INDEXED_VALUE_TYPE_KEYWORD,
-		AttrSteps.GetName():        enums.INDEXED_VALUE_TYPE_KEYWORD_LIST,
-		AttrOverdue.GetName():      enums.INDEXED_VALUE_TYPE_BOOL,
+func SearchAttributes() map[string]enumspb.IndexedValueType {
+	return map[string]enumspb.IndexedValueType{
+		AttrOrganization.GetName(): enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		AttrProcess.GetName():      enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		AttrState.GetName():        enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		AttrSteps.GetName():        enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+		AttrOverdue.GetName():      enumspb.INDEXED_VALUE_TYPE_BOOL,
 	}
 }
 

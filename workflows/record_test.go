@@ -48,7 +48,7 @@ var plays = map[string]func(s *live) string{
 		id := s.begin(approval, nil)
 		for _, decision := range []Args{{"decision": "rejected", "note": "again"}, {"decision": "approved"}} {
 			token := s.claim(id, "work")
-			s.Refused(run.NotAccepted, A1, "submit", Args{"token": token, "summary": "Did it.", "output": Args{}, "requestId": ID()})
+			_ = s.Refused(run.NotAccepted, A1, "submit", Args{"token": token, "summary": "Did it.", "output": Args{}, "requestId": ID()})
 			token = Must[struct{ Token string }](s.Server, A1, "renew", Args{"token": token, "progress": "half", "requestId": ID()}).Token
 			Must[run.View](s.Server, A1, "submit", Args{"token": token, "summary": "Did it.", "output": Args{"text": "x"}, "requestId": ID()})
 			s.decide(id, Omar, decision)
@@ -208,18 +208,18 @@ func startShortTemporal(t *testing.T) {
 	if binary == "" {
 		binary = "temporal"
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	port := l.Addr().(*net.TCPAddr).Port
 	require.NoError(t, l.Close())
-	cmd := exec.Command(binary, "server", "start-dev", "--headless", "--log-level", "error", "--port", strconv.Itoa(port),
+	cmd := exec.CommandContext(t.Context(), binary, "server", "start-dev", "--headless", "--log-level", "error", "--port", strconv.Itoa(port),
 		"--dynamic-config-value", `system.namespaceCacheRefreshInterval="100ms"`,
 		"--dynamic-config-value", fmt.Sprintf("limit.historyCount.suggestContinueAsNew=%d", shortHistory))
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	address := "127.0.0.1:" + strconv.Itoa(port)
 	eventually(t, "the Temporal server", func() bool {
-		c, err := net.DialTimeout("tcp", address, time.Second)
+		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		if err == nil {
 			_ = c.Close()
 		}

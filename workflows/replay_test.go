@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/history/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -27,7 +27,7 @@ func savedHistories(t testing.TB) []string {
 func replay(t testing.TB, file string, run any) error {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	var h history.History
+	var h historypb.History
 	require.NoError(t, temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, &h))
 	replayer := worker.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(run, workflow.RegisterOptions{Name: workflows.TypeRun})

@@ -110,10 +110,8 @@ func (s *stage) at(d time.Duration, f ...func()) {
 }
 
 // open sends the update that comes with a start.
-func (s *stage) open() *answer {
-	a := &answer{}
-	s.UpdateWorkflow(workflows.UpdateStart, "t_start", a, workflows.StartRequest{RequestID: "start", Digest: "00"})
-	return a
+func (s *stage) open() {
+	s.UpdateWorkflow(workflows.UpdateStart, "t_start", &answer{}, workflows.StartRequest{RequestID: "start", Digest: "00"})
 }
 
 // send sends a write now.

@@ -1,13 +1,15 @@
 package workflows_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
 
 	"github.com/agentprocess-temporal/server/run"
 	"github.com/agentprocess-temporal/server/workflows"
@@ -241,8 +243,30 @@ func refusal(t testing.TB, a *answer) *run.Error {
 	require.True(t, a.rejected, "the update was not rejected: %v", a.err)
 	require.False(t, a.accepted)
 	var app *temporal.ApplicationError
-	require.True(t, errors.As(a.err, &app))
+	require.ErrorAs(t, a.err, &app)
 	var refused run.Error
 	require.NoError(t, app.Details(&refused))
 	return &refused
+}
+
+func TestAPassOfTheReconcilerGoesOnWhereTheLastOneCameTo(t *testing.T) {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet)
+	for name, last := range map[string]workflows.Reconciled{"the first": {}, "the next": {Through: epoch}} {
+		t.Run(name, func(t *testing.T) {
+			env := suite.NewTestWorkflowEnvironment()
+			if !last.Through.IsZero() {
+				env.SetLastCompletionResult(last)
+			}
+			env.RegisterActivityWithOptions(func(_ context.Context, from workflows.Reconciled) (workflows.Reconciled, error) {
+				require.Equal(t, last, from)
+				return workflows.Reconciled{Through: epoch.Add(time.Minute)}, nil
+			}, activity.RegisterOptions{Name: workflows.ActivityReconcile})
+			env.ExecuteWorkflow(workflows.Reconcile)
+			require.NoError(t, env.GetWorkflowError())
+			var next workflows.Reconciled
+			require.NoError(t, env.GetWorkflowResult(&next))
+			require.Equal(t, epoch.Add(time.Minute), next.Through)
+		})
+	}
 }

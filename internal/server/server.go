@@ -52,9 +52,10 @@ const (
 // would fail every workflow task.
 func New(ctx context.Context, opts Options) (s *Server, err error) {
 	s = &Server{opts: withDefaults(opts)}
+	made := s // what is returned with an error is nil
 	defer func() {
 		if err != nil {
-			s.close()
+			made.close()
 		}
 	}()
 	if s.opts.RunDataBytes > operations.MaxRunDataBytes {
