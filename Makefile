@@ -32,7 +32,7 @@ check: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/workflowcheck-$(WORKFLOW
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "gofmt would change:"; echo "$$files"; exit 1; }
 	$(GO) vet ./...
 	$(TOOLS)/golangci-lint-$(GOLANGCI_LINT) run
-	$(TOOLS)/workflowcheck-$(WORKFLOWCHECK) ./workflows
+	$(TOOLS)/workflowcheck-$(WORKFLOWCHECK) -config workflows/workflowcheck.yaml ./workflows
 
 bench: postgres ## Measure against bare Temporal; prints ratios, writes bench.json
 	$(GO) run ./internal/bench

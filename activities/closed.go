@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -27,6 +28,11 @@ func (a *Activities) settleRun(ctx context.Context, org, runID string) error {
 	info, wasReset, err := a.describe(ctx, id)
 	if err != nil {
 		return err
+	}
+	if info == nil {
+		// Deleted, or never here: a server that is pointed at another namespace
+		// must not end every run it has.
+		return fmt.Errorf("ALARM: Temporal's namespace %q has no workflow %s, and its run is open", a.Service.Namespace, id)
 	}
 	latest, err := a.query(ctx, id)
 	switch {
@@ -60,10 +66,7 @@ func (a *Activities) settleRun(ctx context.Context, org, runID string) error {
 
 // closedAt is when a workflow was closed: what was to happen later does not.
 func closedAt(info *workflowpb.WorkflowExecutionInfo, r *run.Run) time.Time {
-	if info.GetCloseTime() == nil {
-		return time.Now() // deleted
-	}
-	at := info.CloseTime.AsTime()
+	at := info.GetCloseTime().AsTime()
 	if at.Before(r.UpdatedAt) {
 		return r.UpdatedAt
 	}

@@ -46,6 +46,9 @@ type Identity struct {
 	Token string `yaml:"token"`
 	// Person is how the person is written as a value of type person; for people.
 	Person string `yaml:"person"`
+	// ID is how the server names the caller in `by`. Without it, the runner
+	// starts a run to find out.
+	ID string `yaml:"id"`
 }
 
 // Publish is a command that publishes a folder with a PROCESS.md and succeeds

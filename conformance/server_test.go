@@ -40,7 +40,13 @@ func TestOurServerConforms(t *testing.T) {
 
 func TestLeasesOfOurServerEndInRealTime(t *testing.T) {
 	s := servertest.Start(t, func(o *server.Options) { o.Lease = 3 * time.Second })
-	pass(t, conform(t, s.URL+"/mcp", configOf(t, s), func(o *conformance.Options) { o.Only, o.SkipSlow = []string{"leases"}, true }))
+	pass(t, conform(t, s.URL+"/mcp", configOf(t, s), func(o *conformance.Options) {
+		for _, c := range conformance.Checks() {
+			if c.Needs.Lease {
+				o.Only = append(o.Only, c.ID)
+			}
+		}
+	}))
 }
 
 func conform(t *testing.T, url string, config *conformance.Config, adjust func(*conformance.Options)) *conformance.Report {

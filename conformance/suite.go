@@ -100,7 +100,7 @@ func (s *Suite) connect(ctx context.Context) error {
 		if err != nil {
 			return nil, s.whyNot(name, err)
 		}
-		return &Actor{Name: name, Person: id.Person, wire: w}, nil
+		return &Actor{Name: name, ID: id.ID, Person: id.Person, wire: w}, nil
 	}
 	c := s.opts.Config
 	for _, a := range []struct {
@@ -179,12 +179,9 @@ func (s *Suite) learn(ctx context.Context) error {
 
 // identify learns how the server names each caller, from a run that each starts.
 func (s *Suite) identify(ctx context.Context) error {
-	for _, a := range slices.Concat(s.everyone, s.strangers) {
-		if a.ID != "" || (s.isStranger(a) && s.opts.Config.Published) {
+	for _, a := range s.everyone { // strangers start nothing: their organization has no fixtures
+		if a.ID != "" {
 			continue
-		}
-		if s.isStranger(a) {
-			continue // strangers start nothing: their organization has no fixtures
 		}
 		id, err := s.whoIs(ctx, a)
 		if err != nil {
@@ -194,8 +191,6 @@ func (s *Suite) identify(ctx context.Context) error {
 	}
 	return nil
 }
-
-func (s *Suite) isStranger(a *Actor) bool { return slices.Contains(s.strangers, a) }
 
 func (s *Suite) whoIs(ctx context.Context, a *Actor) (string, error) {
 	name := s.simplest()

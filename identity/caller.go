@@ -1,5 +1,7 @@
 package identity
 
+import "slices"
+
 // Kind tells a person from an agent. It is decided by how a caller
 // authenticated, never by what the caller says.
 type Kind string
@@ -24,6 +26,21 @@ type Caller struct {
 	Operator bool `json:"operator,omitempty"`
 	// Publisher may import, bind and publish processes.
 	Publisher bool `json:"publisher,omitempty"`
+	// Client is the id of the OAuth client that the token was issued to; empty
+	// for a token that names none.
+	Client string `json:"client,omitempty"`
+	// OnBehalfOf is the person whose sign-in an agent uses. It is for the audit
+	// log: it gives the agent nothing of what the person may do.
+	OnBehalfOf string `json:"onBehalfOf,omitempty"`
+	// Processes, unless nil, are the only processes whose steps an agent finds
+	// and claims.
+	Processes []string `json:"processes,omitzero"`
+}
+
+// MayWork reports whether the caller is not kept from the steps of a process by
+// a limit of its own.
+func (c Caller) MayWork(process string) bool {
+	return c.Processes == nil || slices.Contains(c.Processes, process)
 }
 
 // IsPerson reports whether the caller authenticated as a human.

@@ -13,6 +13,8 @@ type Directory struct {
 	people []Entry
 	byMail map[string]int
 	groups map[string]bool
+	// limits are the processes of agents that are limited to some.
+	limits map[string][]string
 }
 
 // Entry is one person of a directory.
@@ -109,7 +111,7 @@ func (d *Directory) Caller(id string) (Caller, bool) {
 	switch Kind(kind) {
 	case Agent:
 		if slices.Contains(d.agents, subject) {
-			return Caller{Org: d.org, Subject: subject, Kind: Agent}, true
+			return Caller{Org: d.org, Subject: subject, Kind: Agent, Processes: slices.Clone(d.limits[subject])}, true
 		}
 	case Person:
 		if e, ok := d.Person(subject); ok {

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -46,3 +47,46 @@ func NormalizeEmail(s string) (email string, ok bool) {
 // reserved reports whether an ordinary group may not have this id, in any case:
 // an id that reads like the operator queue would mislead whoever binds a role.
 func reserved(group string) bool { return strings.EqualFold(group, OperatorGroup) }
+
+// processPattern is what a process can be named (spec §2.1).
+var processPattern = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
+
+// WrongOrg, WrongAgent and WrongGroup tell, for whoever reads configuration,
+// what keeps a text from being the id of an organization, the name of an agent
+// or the id of an ordinary group; empty where nothing does.
+func WrongOrg(s string) string {
+	if !orgPattern.MatchString(s) {
+		return "must be " + orgForm
+	}
+	return ""
+}
+
+// WrongAgent is described at [WrongOrg].
+func WrongAgent(s string) string {
+	switch {
+	case !agentPattern.MatchString(s):
+		return "must be " + agentForm
+	case s == serverSubject:
+		return fmt.Sprintf("%q names the server itself in a run's record", s)
+	}
+	return ""
+}
+
+// WrongGroup is described at [WrongOrg].
+func WrongGroup(s string) string {
+	switch {
+	case !groupPattern.MatchString(s):
+		return "must be " + groupForm
+	case reserved(s):
+		return fmt.Sprintf("%q is the operator queue; mark its people with `operator: true`", s)
+	}
+	return ""
+}
+
+// WrongProcess is described at [WrongOrg]; it is of the names of processes.
+func WrongProcess(s string) string {
+	if len(s) > 64 || !processPattern.MatchString(s) {
+		return fmt.Sprintf("%q is not the name of a process", s)
+	}
+	return ""
+}

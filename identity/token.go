@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -18,6 +19,15 @@ import (
 // never says why: the reason helps only who forges one.
 var ErrInvalidToken = errors.New("invalid token")
 
+// ScopeError is the answer to a credential that is good, and lacks a scope
+// without which nothing can be called (RFC 6750 §3.1, `insufficient_scope`).
+type ScopeError struct{ Scopes []string }
+
+// Error names the scopes that are needed.
+func (e *ScopeError) Error() string {
+	return "the token needs the scope " + strings.Join(e.Scopes, " ")
+}
+
 // MaxTokenBytes bounds the text of a credential; nothing longer is read.
 const MaxTokenBytes = 8 << 10
 
@@ -26,7 +36,8 @@ const Skew = 30 * time.Second
 
 // Verifier proves who is calling from a bearer credential, and says when the
 // proof ends. The error is [ErrInvalidToken] for a credential that does not
-// verify; any other error means that it could not be checked now. It is safe for
+// verify, and a *[ScopeError] for one that does and allows too little; any other
+// error means that it could not be checked now. It is safe for
 // concurrent use.
 type Verifier interface {
 	Verify(ctx context.Context, bearer string) (Caller, time.Time, error)
@@ -141,6 +152,16 @@ func (v *keyVerifier) Verify(_ context.Context, bearer string) (Caller, time.Tim
 		return Caller{}, time.Time{}, ErrInvalidToken
 	}
 	return c, cl.ExpiresAt.Time, nil
+}
+
+// Checked returns c as the rest of the server may rely on it, for verifiers of
+// other packages. It is [ErrInvalidToken] for a caller that no token may prove.
+func Checked(c Caller) (Caller, error) {
+	c, err := checked(c)
+	if err != nil {
+		return Caller{}, ErrInvalidToken
+	}
+	return c, nil
 }
 
 // checked returns c as the rest of the server may rely on it. An agent has no

@@ -12,6 +12,13 @@ import (
 
 const look = `SELECT ` + columns + ` FROM requests WHERE org = $1 AND request_id = $2`
 
+// unflushed has the transaction at hand, and no other, commit without waiting for
+// the disk. A crash of Postgres, not of its clients, may then forget it if less
+// than a second old. A reservation can be spared so: the run remembers by itself
+// which requests it has executed, and the entry of one that is done is stored for
+// good, before or after (QueueDone).
+const unflushed = `SELECT set_config('synchronous_commit', 'off', true)`
+
 // QueueLook queues the reading of one request. When the batch has run, *into is
 // the entry, or nil where the requestId was never used.
 func QueueLook(b *pgx.Batch, org, requestID string, into **Entry) {
@@ -28,6 +35,8 @@ func QueueLook(b *pgx.Batch, org, requestID string, into **Entry) {
 // Reserve inserts e as pending, in one round trip. Of any number of callers that
 // reserve one requestId at once, one gets nil: the request is theirs. The others
 // get the entry that stands, whatever its digest; it may be done already.
+//
+// A reservation does not wait for the disk; see unflushed.
 func Reserve(ctx context.Context, pool postgres.DB, e Entry) (existing *Entry, err error) {
 	// Between the two statements the row that was in the way may be released, so
 	// that neither finds anything. Each round needs another one to be so lucky.
@@ -35,6 +44,7 @@ func Reserve(ctx context.Context, pool postgres.DB, e Entry) (existing *Entry, e
 	for range rounds {
 		reserved := false
 		b := &pgx.Batch{}
+		b.Queue(unflushed)
 		b.Queue(`INSERT INTO requests (org, request_id, digest, tool, run_id, attempt, not_after, done)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, false) ON CONFLICT (org, request_id) DO NOTHING RETURNING true`,
 			e.Org, e.RequestID, e.Digest, e.Tool, e.RunID, e.Attempt, e.NotAfter,

@@ -13,13 +13,14 @@ import (
 // QueueDone queues storing e as done with e.Result, whether its reservation is
 // still there or not: what a run has executed is a fact, so it also replaces
 // what is pending under the same requestId. An entry that is done already stands
-// as it is: the first result is the original one.
+// as it is: the first result is the original one. Of the returned query, a tag
+// without affected rows tells that there was such an entry.
 //
 // A batch that carries a run's record queues that first (records.QueueApply
 // locks the run), and several entries in the order of their requestIds, so that
 // two batches never wait for each other.
-func QueueDone(b *pgx.Batch, e Entry) {
-	b.Queue(`INSERT INTO requests AS r (org, request_id, digest, tool, run_id, attempt, not_after, done, result)
+func QueueDone(b *pgx.Batch, e Entry) *pgx.QueuedQuery {
+	return b.Queue(`INSERT INTO requests AS r (org, request_id, digest, tool, run_id, attempt, not_after, done, result)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, true, $8)
 		ON CONFLICT (org, request_id) DO UPDATE SET digest = EXCLUDED.digest, tool = EXCLUDED.tool,
 			run_id = EXCLUDED.run_id, attempt = EXCLUDED.attempt, not_after = EXCLUDED.not_after,

@@ -12,15 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-type argumentsKey struct{}
-
-// argumentsFrom returns the arguments of the one call of a request, as they were
-// sent; false where liftArguments took none.
-func argumentsFrom(ctx context.Context) (json.RawMessage, bool) {
-	args, ok := ctx.Value(argumentsKey{}).(json.RawMessage)
-	return args, ok
-}
-
 // liftArguments reads a request's body, at most limit bytes of it, moves the
 // arguments of a tool call into the context and leaves `{}` in their place.
 //
@@ -51,11 +42,14 @@ func liftArguments(next http.Handler, limit int64) http.Handler {
 			protocolError(w, http.StatusBadRequest, jsonrpc.CodeParseError, "the request is not JSON: "+err.Error())
 			return
 		}
-		if args != nil {
-			r = r.WithContext(context.WithValue(r.Context(), argumentsKey{}, args))
-		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(rest)), int64(len(rest))
-		next.ServeHTTP(w, r)
+		if args == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		c, a := &carried{args: args}, &answer{ResponseWriter: w}
+		next.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), carriedKey{}, c)))
+		a.send(c.result)
 	})
 }
 

@@ -20,15 +20,16 @@ import (
 func handler(ops Operations, tool string) mcpsdk.ToolHandler {
 	return func(ctx context.Context, req *mcpsdk.CallToolRequest) (*mcpsdk.CallToolResult, error) {
 		args := req.Params.Arguments
-		if lifted, ok := argumentsFrom(ctx); ok {
-			args = lifted
+		c := carriedBy(ctx)
+		if c != nil {
+			args = c.args
 		}
 		args = bytes.TrimSpace(args)
 		if len(args) == 0 || string(args) == "null" {
 			args = json.RawMessage(`{}`)
 		}
 		if issues := schemas.CheckArguments(tool, args); len(issues) > 0 {
-			return refusal(run.Refuse(run.Invalid, "The arguments are not as the tool's schema asks.", issues...)), nil
+			return refusal(c, run.Refuse(run.Invalid, "The arguments are not as the tool's schema asks.", issues...)), nil
 		}
 		caller, ok := bearer.From(ctx)
 		if !ok { // requireCaller has let no such request through
@@ -36,9 +37,9 @@ func handler(ops Operations, tool string) mcpsdk.ToolHandler {
 		}
 		data, refused := call(ctx, ops, caller, tool, args)
 		if refused != nil {
-			return refusal(refused), nil
+			return refusal(c, refused), nil
 		}
-		return result(wrap(`{"ok":true,"data":`, data), false), nil
+		return result(c, wrap(`{"ok":true,"data":`, data), false), nil
 	}
 }
 
@@ -64,14 +65,14 @@ func unexpected() *run.Error {
 	return run.Refuse(run.Retry, "Something went wrong here. Send the same call again, with the same requestId.")
 }
 
-func refusal(e *run.Error) *mcpsdk.CallToolResult {
+func refusal(c *carried, e *run.Error) *mcpsdk.CallToolResult {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(e); err != nil {
 		panic(err) // strings only
 	}
-	return result(wrap(`{"ok":false,"error":`, bytes.TrimSpace(text.Bytes())), true)
+	return result(c, wrap(`{"ok":false,"error":`, bytes.TrimSpace(text.Bytes())), true)
 }
 
 func wrap(prefix string, value []byte) json.RawMessage {
@@ -82,8 +83,17 @@ func wrap(prefix string, value []byte) json.RawMessage {
 }
 
 // result carries one JSON text twice: as structured content, and as text for
-// clients that know no other. Raw JSON is passed on without being decoded.
-func result(envelope json.RawMessage, isError bool) *mcpsdk.CallToolResult {
+// clients that know no other. Raw JSON is passed on without being decoded, and
+// past the SDK where there is a way.
+func result(c *carried, envelope json.RawMessage, isError bool) *mcpsdk.CallToolResult {
+	if c != nil {
+		c.result = envelope
+		return &mcpsdk.CallToolResult{
+			Content:           []mcpsdk.Content{&mcpsdk.TextContent{Text: placeholder}},
+			StructuredContent: json.RawMessage(`"` + placeholder + `"`),
+			IsError:           isError,
+		}
+	}
 	return &mcpsdk.CallToolResult{
 		Content:           []mcpsdk.Content{&mcpsdk.TextContent{Text: string(envelope)}},
 		StructuredContent: envelope,

@@ -22,7 +22,7 @@ func Row(r *run.Run) (records.Row, error) {
 	return records.Row{
 		Org: r.Org, RunID: r.ID, Seq: r.Seq, Process: r.Record.Process, Version: r.Version,
 		State: string(r.State), Outcome: r.Outcome, StartedAt: r.StartedAt, UpdatedAt: r.UpdatedAt,
-		Inputs: r.Data.Inputs, InputKeys: keys, Files: r.Data.Files(), Record: record, Work: offered(r),
+		Inputs: r.Data.Inputs, InputKeys: keys, Files: r.Files(), Record: record, Work: offered(r),
 	}, nil
 }
 

@@ -82,8 +82,8 @@ func (s *Service) tryStart(ctx context.Context, q request, a startArguments) (re
 	}
 	r := run.Open(p, written.Record)
 	k := keep(r, q.tool, written.Outcome)
-	if err := s.apply(ctx, q, attempt, start.NotAfter, r, k); err != nil {
-		return nil, false, err
+	if again, err := s.apply(ctx, q, attempt, start.NotAfter, r, k); again || err != nil {
+		return nil, again, err
 	}
 	result, err = s.dress(ctx, q.caller.Org, k)
 	return result, false, err

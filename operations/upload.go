@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/agentprocess-temporal/server/files"
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/ledger"
@@ -55,14 +57,19 @@ func (s *Service) upload(ctx context.Context, caller identity.Caller, a uploadAr
 		if settled != nil || err != nil {
 			return settled, err
 		}
-		if !again {
-			return s.store(ctx, q, attempt, notAfter, a, content)
+		if again {
+			continue
+		}
+		if result, again, err := s.store(ctx, q, attempt, notAfter, a, content); !again {
+			return result, err
 		}
 	}
 	return nil, fmt.Errorf("request %s: the reservation kept changing", q.id)
 }
 
-func (s *Service) store(ctx context.Context, q request, attempt string, notAfter time.Time, a uploadArguments, content []byte) (any, error) {
+// store stores the file with its result; again means that a call with another
+// attempt was faster, and has the original result.
+func (s *Service) store(ctx context.Context, q request, attempt string, notAfter time.Time, a uploadArguments, content []byte) (_ any, again bool, err error) {
 	sum := sha256.Sum256(content)
 	result := uploadResult{
 		// Of the attempt, so that two callers who share one store one file.
@@ -71,7 +78,7 @@ func (s *Service) store(ctx context.Context, q request, attempt string, notAfter
 	}
 	body, err := json.Marshal(kept{Uploaded: &result})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	b := newBatch()
 	files.QueuePut(b, files.File{
@@ -80,11 +87,12 @@ func (s *Service) store(ctx context.Context, q request, attempt string, notAfter
 	}, content)
 	ledger.QueueDone(b, ledger.Entry{
 		Org: q.caller.Org, RequestID: q.id, Digest: q.digest, Tool: q.tool, Attempt: attempt, NotAfter: notAfter, Result: body,
+	}).Exec(func(tag pgconn.CommandTag) error {
+		again = tag.RowsAffected() == 0
+		return nil
 	})
-	if err := s.Pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, err
-	}
-	return result, nil
+	err = s.Pool.SendBatch(ctx, b).Close()
+	return result, again && err == nil, err
 }
 
 // decode reads base64 as RFC 4648 has it, padded and without line breaks, and

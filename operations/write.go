@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/internal/canonical"
@@ -137,8 +139,8 @@ func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool
 	}
 	r = run.Open(r.Process, written.Record)
 	kept := keep(r, w.tool, written.Outcome)
-	if err := s.apply(ctx, w.request, attempt, w.command.NotAfter, r, kept); err != nil {
-		return nil, false, err
+	if again, err := s.apply(ctx, w.request, attempt, w.command.NotAfter, r, kept); again || err != nil {
+		return nil, again, err
 	}
 	lap(StageApply)
 	faultpoint.Here(faultpoint.Applied)
@@ -173,23 +175,20 @@ func (s *Service) settled(ctx context.Context, q request, e *ledger.Entry) (any,
 	return s.dress(ctx, q.caller.Org, &k)
 }
 
-// early refuses, from the record, what cannot turn back, or costs the caller one
-// more poll at worst: a lost race costs one read and no commit. Everything else
-// is for the run to say, since a record may lag behind it.
+// early refuses, from the record, what the caller may never do, and what costs it
+// one more poll at worst: a lost race costs one read and no commit. Everything
+// else is for the run to say: a record may lag behind it, and of a write that was
+// carried out and then lost its reservation, only the run knows that the caller is
+// the one who decided the item or ended the run.
 func early(r *run.Run, c run.Command, now time.Time) error {
 	c.NotAfter = now
 	refusal := r.Check(c, now)
-	if refusal == nil {
-		return nil
-	}
 	switch {
-	case refusal.Code == run.Forbidden, refusal.Code == run.NotFound:
+	case refusal == nil:
+		return nil
+	case refusal.Code == run.Forbidden, refusal.Code == run.NotFound,
+		refusal.Code == run.Conflict && slices.Equal(refusal.Issues, []string{"claimed_by_other"}):
 		return refusal
-	case refusal.Code == run.Conflict && len(refusal.Issues) == 1:
-		switch refusal.Issues[0] {
-		case "run_ended", "already_decided", "claimed_by_other":
-			return refusal
-		}
 	}
 	return nil
 }
@@ -226,23 +225,29 @@ func (s *Service) giveUp(ctx context.Context, q request, attempt string, err err
 	return err
 }
 
-// apply stores the record and the result in one transaction.
-func (s *Service) apply(ctx context.Context, q request, attempt string, notAfter time.Time, r *run.Run, k *kept) error {
+// apply stores the record and the result in one transaction. settled means that
+// the run itself, or another call, was faster to store a result: that one is the
+// original, and the one to answer with.
+func (s *Service) apply(ctx context.Context, q request, attempt string, notAfter time.Time, r *run.Run, k *kept) (settled bool, err error) {
 	result, err := json.Marshal(k)
 	if err != nil {
-		return err
+		return false, err
 	}
 	row, err := Row(r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	b := newBatch()
 	records.QueueApply(b, row)
 	ledger.QueueDone(b, ledger.Entry{
 		Org: q.caller.Org, RequestID: q.id, Digest: q.digest, Tool: q.tool, RunID: r.ID,
 		Attempt: attempt, NotAfter: notAfter, Result: result,
+	}).Exec(func(tag pgconn.CommandTag) error {
+		settled = tag.RowsAffected() == 0
+		return nil
 	})
-	return s.Pool.SendBatch(ctx, b).Close()
+	err = s.Pool.SendBatch(ctx, b).Close()
+	return settled && err == nil, err
 }
 
 // applyRefused stores the record of a submission that was not accepted: its

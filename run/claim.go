@@ -66,6 +66,9 @@ func (r *Run) checkHolder(by Actor, h Holder) *Error {
 	if by.Person || s.Claim.By != by.ID {
 		return Refuse(Forbidden, "the token belongs to another agent")
 	}
+	if !s.Claim.Checking.IsZero() {
+		return Refuse(Retry, "a submission of this claim is being checked; the claim is held until that is done")
+	}
 	return nil
 }
 

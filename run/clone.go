@@ -17,6 +17,7 @@ func (r *Run) Clone() *Run {
 	}
 	c.Bindings = maps.Clone(r.Bindings)
 	c.Held = slices.Clone(r.Held)
+	c.Judged = slices.Clone(r.Judged)
 	c.Requests = slices.Clone(r.Requests)
 	c.Outbox = slices.Clone(r.Outbox)
 	c.Steps = slices.Clone(r.Steps)

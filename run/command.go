@@ -14,6 +14,9 @@ type Command struct {
 	Attempt  string    `json:"attempt"`
 	NotAfter time.Time `json:"notAfter"`
 	By       Actor     `json:"by"`
+	// CheckSeconds is how long one try of an evaluator may take, should the write
+	// need one.
+	CheckSeconds int64 `json:"checkSeconds,omitempty"`
 
 	Claim    *ClaimStep    `json:"claim,omitempty"`
 	Renew    *RenewClaim   `json:"renew,omitempty"`
@@ -116,7 +119,8 @@ type SendEvent struct {
 // Outcome is what a write did, beside the record it left.
 type Outcome struct {
 	// Refusal is set when a submission was not accepted: the write changed the
-	// step's handoff and nothing else.
+	// step's handoff and nothing else. It is also set, to retry, when a check was
+	// not answered: the write changed nothing.
 	Refusal *Error `json:"refusal,omitempty"`
 	// Claim is set by a claim and by a renewal.
 	Claim *Granted `json:"claim,omitempty"`
@@ -144,10 +148,18 @@ func (r *Run) Check(c Command, now time.Time) *Error {
 
 // Execute applies the deadlines that passed, then carries a write out with every
 // automatic transition it triggers. A refusal changes nothing more. A request
-// that was executed before has its outcome again.
+// that was executed before has its outcome again. A write for which
+// [Run.BeginCheck] has questions goes through [Run.ExecuteChecked]; here it counts
+// as one whose check was not answered.
 func (r *Run) Execute(c Command, now time.Time) (Outcome, *Error) {
 	now = cut(now)
 	r.Advance(now)
+	return r.carryOut(c, nil, now)
+}
+
+// carryOut is Execute once the deadlines are applied; a are the answers to a
+// check, nil where none was asked for.
+func (r *Run) carryOut(c Command, a *Answers, now time.Time) (Outcome, *Error) {
 	known, err := r.known(c, now)
 	if err != nil {
 		return Outcome{}, err
@@ -159,7 +171,7 @@ func (r *Run) Execute(c Command, now time.Time) (Outcome, *Error) {
 		return Outcome{}, err
 	}
 	updated := r.UpdatedAt
-	o := r.apply(c, now)
+	o := r.apply(c, a, now)
 	r.settle(now)
 	r.seal()
 	if o.Refusal != nil {
@@ -216,18 +228,18 @@ func (r *Run) check(c Command) *Error {
 	return Refuse(Invalid, "an empty command")
 }
 
-func (r *Run) apply(c Command, now time.Time) Outcome {
+func (r *Run) apply(c Command, a *Answers, now time.Time) Outcome {
 	switch {
 	case c.Claim != nil:
 		return r.claim(c.By, c.Claim, now)
 	case c.Renew != nil:
 		return r.renew(c.Renew, now)
 	case c.Submit != nil:
-		return r.submit(c.By, c.Submit, now)
+		return r.complete(r.state(c.Submit.StepID), c.By, c.Submit.Submission, a, now)
 	case c.Escalate != nil:
 		return r.escalate(c.By, c.Escalate, now)
 	case c.Decide != nil:
-		return r.decide(c.By, c.Decide, now)
+		return r.decide(c.By, c.Decide, a, now)
 	case c.Cancel != nil:
 		r.end(Cancelled, "", c.By.ID, noted(c.Cancel.Reason), now)
 		return Outcome{}

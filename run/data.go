@@ -33,6 +33,7 @@ type Completion struct {
 	Reason   string          `json:"reason,omitempty"`
 	Decision Decision        `json:"decision,omitempty"`
 	Note     string          `json:"note,omitempty"`
+	Check    *Verdict        `json:"check,omitempty"`
 	By       string          `json:"by,omitempty"`
 	At       time.Time       `json:"at,omitzero"`
 }
@@ -47,10 +48,24 @@ type Evidence struct {
 
 // current returns a step's current completion, or nil.
 func (d *Data) current(id string) *Completion {
-	if s := d.Steps[id]; s != nil {
+	if s := d.Steps[id]; s != nil && s.Completion != nil && !s.Completion.pending() {
 		return s.Completion
 	}
 	return nil
+}
+
+// pending reports whether this is no completion yet, but the verdict that waits
+// on a person: every completion is somebody's.
+func (c *Completion) pending() bool { return c.By == "" }
+
+// await shows the verdict that waits on a person (check profile §3).
+func (d *Data) await(id string, v *Verdict) {
+	s := d.Steps[id]
+	if s == nil {
+		s = &StepData{History: []Completion{}}
+		d.Steps[id] = s
+	}
+	s.Completion = &Completion{Check: v}
 }
 
 // record makes c the current completion of a step; an earlier one becomes history.
@@ -64,13 +79,18 @@ func (d *Data) record(id string, c Completion) {
 	s.Completion = &c
 }
 
-// retire moves a step's current completion, if any, into its history.
+// retire moves a step's current completion, if any, into its history. A verdict
+// that waited leaves nothing.
 func (d *Data) retire(id string) {
 	s := d.Steps[id]
 	if s == nil || s.Completion == nil {
 		return
 	}
-	s.History = append(s.History, *s.Completion)
+	if !s.Completion.pending() {
+		s.History = append(s.History, *s.Completion)
+	} else if len(s.History) == 0 {
+		delete(d.Steps, id)
+	}
 	s.Completion = nil
 }
 
@@ -102,16 +122,25 @@ func (d *Data) snapshot() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Files lists the uploads that run data cites, each once, in a stable order.
-func (d *Data) Files() []string {
+// Files lists the uploads that the run cites, each once, in a stable order: in
+// run data and in submissions that are held.
+func (r *Record) Files() []string {
 	var refs []string
 	seen := map[string]bool{}
-	d.eachEvidence(func(e *Evidence) {
+	cite := func(e *Evidence) {
 		if e.Kind == process.File && !seen[e.Ref] {
 			seen[e.Ref] = true
 			refs = append(refs, e.Ref)
 		}
-	})
+	}
+	r.Data.eachEvidence(cite)
+	for i := range r.Steps {
+		if e := r.Steps[i].escalation(); e != nil && e.Candidate != nil {
+			for j := range e.Candidate.Evidence {
+				cite(&e.Candidate.Evidence[j])
+			}
+		}
+	}
 	return refs
 }
 

@@ -31,7 +31,7 @@ func (r *Run) nextDeadline() (*Step, time.Time, deadline) {
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Claim != nil {
+		if s.Claim != nil && s.Claim.Checking.IsZero() {
 			consider(s, s.Claim.ExpiresAt, leaseEnds)
 		}
 		if s.Deadline != nil {

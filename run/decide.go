@@ -78,27 +78,31 @@ func (r *Run) decisions(s *Step) []Decision {
 	}
 }
 
-func (r *Run) decide(by Actor, c *DecideItem, now time.Time) Outcome {
+func (r *Run) decide(by Actor, c *DecideItem, a *Answers, now time.Time) Outcome {
 	s := r.item(c.ItemID)
 	step := r.processStep(s.ID)
 	switch c.Decision {
 	case Completed:
-		return r.complete(s, by, c.Submission, now)
+		return r.complete(s, by, c.Submission, a, now)
 	case ReturnedDecision:
 		r.giveBack(s, by, c.Note, now)
 	case FailedDecision:
 		r.fail(s, by.ID, c.Note, now)
 	case Approved:
+		r.approved(s.ID, now)
 		r.finishStep(s, Completion{Decision: Approved, Note: c.Note, By: by.ID, At: now})
 		r.follow(s.ID, step.Next, now)
 	case Rejected:
+		judged := r.undecided(s.ID)
 		r.finishStep(s, Completion{Decision: Rejected, Note: c.Note, By: by.ID, At: now})
 		if step.OnReject == "" {
 			r.end(Ended, string(Rejected), by.ID, noted(c.Note), now)
+			r.rejected(judged, now)
 			break
 		}
 		s.State = StepNone
 		r.rewind(s, step.OnReject)
+		r.rejected(judged, now)
 		r.enter(step.OnReject, now)
 	}
 	return Outcome{}
@@ -107,10 +111,15 @@ func (r *Run) decide(by Actor, c *DecideItem, now time.Time) Outcome {
 // giveBack returns an escalated step: to the agents, or to a task's assignee.
 // It is the same attempt, so the due clock and the handoff go on.
 func (r *Run) giveBack(s *Step, by Actor, note string, now time.Time) {
+	step := r.processStep(s.ID)
+	if v := s.Item.Escalation.Check; v != nil {
+		s.bounce(step, v)
+		r.decided(s.ID, v, JudgedReturned, now)
+		r.retire(s.ID) // the verdict waits no longer
+	}
 	s.Item = nil
 	s.handoff().Returned = &Returned{Note: note, By: by.ID, At: now}
 	s.Since = now
-	step := r.processStep(s.ID)
 	if step.Kind == process.Agent {
 		s.State = StepReady
 		return

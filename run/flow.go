@@ -188,7 +188,12 @@ func (r *Run) rewind(rejecting *Step, target string) {
 
 // fail fails a step and with it the run.
 func (r *Run) fail(s *Step, by, note string, at time.Time) {
-	r.finishStep(s, Completion{Decision: FailedDecision, Note: note, By: by, At: at})
+	c := Completion{Decision: FailedDecision, Note: note, By: by, At: at}
+	if e := s.escalation(); e != nil {
+		c.Check = e.Check
+		r.decided(s.ID, e.Check, JudgedFailed, at)
+	}
+	r.finishStep(s, c)
 	s.State = StepFailed
 	r.end(Ended, string(FailedDecision), by, noted(note), at)
 }

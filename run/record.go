@@ -77,6 +77,9 @@ type Record struct {
 	Steps []Step `json:"steps"`
 	// Held are the events that no wait has consumed yet, oldest first (spec §3.6).
 	Held []Event `json:"held,omitempty"`
+	// Judged are the newest verdicts of checks, oldest first, whatever became of
+	// what they were about.
+	Judged []Judged `json:"judged,omitempty"`
 
 	// Counters for ids and for the order in which steps completed.
 	Items       int64 `json:"items"`
@@ -86,8 +89,11 @@ type Record struct {
 
 // Limits bound a run; they are pinned at its start.
 type Limits struct {
-	// RunDataBytes caps run data together with held events and handoffs.
+	// RunDataBytes caps run data together with held events, held submissions and
+	// handoffs.
 	RunDataBytes int `json:"runDataBytes"`
+	// Check are those of checks; zero means [DefaultCheckLimits].
+	Check CheckLimits `json:"check,omitzero"`
 }
 
 // End says who ended a run, when, and why (spec §3.5).
@@ -124,6 +130,9 @@ type Claim struct {
 	At        time.Time `json:"at"`
 	ExpiresAt time.Time `json:"expiresAt"`
 	Progress  string    `json:"progress,omitempty"`
+	// Checking is since when a submission of the claim is being checked; the lease
+	// stands still until that is done.
+	Checking time.Time `json:"checking,omitzero"`
 }
 
 // Item is an open work item: what a person is asked (spec §3.4).
@@ -140,11 +149,14 @@ type Assignment struct {
 	Person string `json:"person,omitempty"`
 }
 
-// Escalation is why an agent step waits on a person.
+// Escalation is why a step waits on an operator: an agent's note, or a check that
+// was unsure about the submission held as the candidate.
 type Escalation struct {
-	Note string    `json:"note"`
-	By   string    `json:"by"`
-	At   time.Time `json:"at"`
+	Note      string      `json:"note"`
+	By        string      `json:"by"`
+	At        time.Time   `json:"at"`
+	Check     *Verdict    `json:"check,omitempty"`
+	Candidate *Completion `json:"candidate,omitempty"`
 }
 
 // Handoff is what earlier attempts at a step left behind (spec §3.3).
@@ -152,6 +164,7 @@ type Handoff struct {
 	Progress string    `json:"progress,omitempty"`
 	Returned *Returned `json:"returned,omitempty"`
 	Issues   []string  `json:"issues,omitempty"`
+	Check    *Verdict  `json:"check,omitempty"`
 }
 
 // Returned is the note with which a person sent a step back.
@@ -176,6 +189,14 @@ func (s *Step) Open() bool {
 
 // Over reports whether the run has ended or was cancelled.
 func (r *Record) Over() bool { return r.State == Ended || r.State == Cancelled }
+
+// escalation is why the step's open item is an operator's, or nil.
+func (s *Step) escalation() *Escalation {
+	if s.Item == nil {
+		return nil
+	}
+	return s.Item.Escalation
+}
 
 // handoff returns the step's handoff, making one where there is none.
 func (s *Step) handoff() *Handoff {

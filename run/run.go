@@ -136,17 +136,15 @@ func (r *Run) item(id string) *Step {
 	return nil
 }
 
-// Size is what counts towards the run data cap, in bytes: run data, held
-// events and handoffs, as JSON.
+// Size is what counts towards the run data cap, in bytes: run data, held events,
+// held submissions and handoffs, as JSON.
 func (r *Run) Size() int {
 	n := len(mustMarshal(r.Data))
 	for i := range r.Held {
 		n += r.Held[i].size()
 	}
 	for i := range r.Steps {
-		if r.Steps[i].Handoff != nil {
-			n += len(mustMarshal(r.Steps[i].Handoff))
-		}
+		n += r.Steps[i].held()
 	}
 	return n
 }

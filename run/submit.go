@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,14 +10,14 @@ import (
 	"github.com/agentprocess-temporal/server/process"
 )
 
-func (r *Run) submit(by Actor, c *SubmitStep, now time.Time) Outcome {
-	return r.complete(r.state(c.StepID), by, c.Submission, now)
-}
-
 // complete completes an agent or task step with a submission, or refuses it
-// with every issue (spec §6 rule 3).
-func (r *Run) complete(s *Step, by Actor, sub Submission, now time.Time) Outcome {
+// with every issue (spec §6 rule 3), or does what its check says of it (check
+// profile §3).
+func (r *Run) complete(s *Step, by Actor, sub Submission, a *Answers, now time.Time) Outcome {
 	step := r.processStep(s.ID)
+	if s.Item != nil {
+		sub = r.WithCandidate(s.Item.ID, sub)
+	}
 	if issues := r.acceptance(step, by, sub); len(issues) > 0 {
 		s.handoff().Issues = bounded(issues)
 		return Outcome{Refusal: Refuse(NotAccepted, "the submission was not accepted", issues...)}
@@ -29,6 +30,29 @@ func (r *Run) complete(s *Step, by Actor, sub Submission, now time.Time) Outcome
 	if step.Routes != nil {
 		next = *sub.Next
 		c.Next, c.Reason = next, *sub.Reason
+	}
+	if r.hasCheck(s) {
+		v := judge(step, r.Limits, *cmp.Or(a, &Answers{}), now)
+		if v.Verdict == NotAnswered && !v.Advisory {
+			return Outcome{Refusal: unanswered()}
+		}
+		r.judged(s.ID, v)
+		switch {
+		case v.Advisory, v.Verdict == Passes:
+			c.Check = v
+		case v.Verdict == Fails:
+			return Outcome{Refusal: Refuse(NotAccepted, "the check did not accept the submission", s.bounce(step, v)...)}
+		default:
+			r.hold(s, c, v, now)
+			return Outcome{}
+		}
+	} else if e := s.escalation(); e != nil && e.Check != nil {
+		c.Check = e.Check
+		verdict := JudgedReplaced
+		if e.accepts(sub.Output) {
+			verdict = JudgedCompleted
+		}
+		r.decided(s.ID, e.Check, verdict, now)
 	}
 	r.finishStep(s, c)
 	r.follow(s.ID, next, now)
@@ -52,10 +76,12 @@ func (r *Run) acceptance(step *process.Step, by Actor, sub Submission) []string 
 		return sub.Refused
 	}
 	issues := Acceptance(step, by, sub)
-	// The step's own handoff goes when it completes; its id, who and when come in.
-	size := r.Size() + sub.Size() + len(step.ID) + len(by.ID) + stepOverhead
-	if h := r.state(step.ID).Handoff; h != nil {
-		size -= len(mustMarshal(h))
+	// What the step keeps for itself goes when it completes; its id, who and when
+	// come in, and a verdict.
+	s := r.state(step.ID)
+	size := r.Size() - s.held() + sub.Size() + len(step.ID) + len(by.ID) + stepOverhead
+	if r.hasCheck(s) {
+		size += verdictRoom(step)
 	}
 	if size > r.Limits.RunDataBytes {
 		issues = append(issues, TooLarge(size, r.Limits))

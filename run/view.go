@@ -185,6 +185,29 @@ func (r *Run) workItem(s *Step) WorkItem {
 	return item
 }
 
+// WithURLs returns a copy whose file evidence carries what url gives for it.
+func (v View) WithURLs(url func(fileID string) string) View {
+	v.Data = v.Data.WithURLs(url)
+	items := make([]WorkItem, len(v.WorkItems))
+	for i, item := range v.WorkItems {
+		items[i] = item.WithURLs(url)
+	}
+	v.WorkItems = items
+	return v
+}
+
+// WithURLs returns a copy whose held submission carries what url gives for its
+// file evidence.
+func (w WorkItem) WithURLs(url func(fileID string) string) WorkItem {
+	if w.Escalation == nil || w.Escalation.Candidate == nil {
+		return w
+	}
+	e, c := *w.Escalation, w.Escalation.Candidate.withURLs(url)
+	e.Candidate = &c
+	w.Escalation = &e
+	return w
+}
+
 func requirements(step *process.Step) Requirements {
 	q := Requirements{Evidence: step.Evidence, Next: step.Routes}
 	if len(step.Output) > 0 {

@@ -93,7 +93,7 @@ func TestEvidenceURLs(t *testing.T) {
 	sub.Evidence = append(sub.Evidence, run.Evidence{Kind: process.Link, Ref: "L"}, run.Evidence{Kind: process.File, Ref: "f_0"})
 	sub.Files["f_0"] = run.File{SHA256: hash, Intact: true}
 	w.work(ada, "screen", sub)
-	require.Equal(t, []string{"f_1", "f_0"}, w.r.Data.Files())
+	require.Equal(t, []string{"f_1", "f_0"}, w.r.Files())
 	before := asJSON(t, w.r)
 	with := w.r.Data.WithURLs(func(id string) string { return "https://x/" + id })
 	text := asJSON(t, with)

@@ -47,7 +47,7 @@ func TestWritesThatRaceWithContinuingAsNewAreCarriedOutOnce(t *testing.T) {
 	claim := Args{"runId": id, "stepId": "work", "requestId": ID()}
 	claimed := Must[struct{ Token string }](s.Server, A1, "claim", claim)
 
-	const callers, each = 6, 30
+	const callers, each = 6, 20
 	var g errgroup.Group
 	for caller := range callers {
 		g.Go(func() error {

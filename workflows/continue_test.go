@@ -121,7 +121,7 @@ func TestWhatIsCarriedOverIsBounded(t *testing.T) {
 	s := newStage(t)
 	s.at(0, func() { s.SetContinueAsNewSuggested(true) }, func() { s.open() })
 	in := s.next(s.play(input(t, run.Live, twoSteps)))
-	for i := range 20_000 {
+	for i := range 4_000 {
 		in.Resume.Run.Requests = append(in.Resume.Run.Requests, run.Request{ID: fmt.Sprint("q", i), Stored: epoch})
 	}
 	in.Resume.Run.Requests = append(in.Resume.Run.Requests, run.Request{ID: "last"})
@@ -135,7 +135,7 @@ func TestWhatIsCarriedOverIsBounded(t *testing.T) {
 	})
 	requests := next.next(next.play(in)).Resume.Run.Requests
 	require.Len(t, requests, 3000)
-	require.Equal(t, "q19999", requests[2997].ID, "the newest are kept")
+	require.Equal(t, "q3999", requests[2997].ID, "the newest are kept")
 	require.Equal(t, []string{"last", "e"}, ids(requests[2998:]))
 }
 

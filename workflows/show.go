@@ -127,7 +127,8 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
+// breaksOut are the characters with a meaning in a table, and what stands for them.
+var breaksOut = strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ", "<", "&lt;", "`", "'", "[", "\\[", "*", "\\*")
+
 // cell keeps text that callers chose from breaking out of its table cell.
-func cell(s string) string {
-	return strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ", "<", "&lt;", "`", "'", "[", "\\[", "*", "\\*").Replace(s)
-}
+func cell(s string) string { return breaksOut.Replace(s) }

@@ -31,21 +31,44 @@ func From(ctx context.Context) (identity.Caller, bool) {
 	return c, ok
 }
 
-// Middleware lets through the requests whose credential verifies, with their
-// caller in the context. Anything else is answered 401 with a WWW-Authenticate
-// challenge that does not say what was wrong, and 503 when the credential could
-// not be checked now; that is logged here, once.
+// Guard lets requests with a good credential through.
+type Guard struct {
+	Verifier identity.Verifier
+	// Metadata, unless empty, is the URL of the protected resource metadata that
+	// challenges point to (RFC 9728 §5.1).
+	Metadata string
+	// Refused, if set, is told of every request with a credential that is turned
+	// away, and the error code it is answered with.
+	Refused func(r *http.Request, code string)
+}
+
+// Middleware is a [Guard] that has a verifier and nothing else.
 func Middleware(v identity.Verifier, next http.Handler) http.Handler {
+	return Guard{Verifier: v}.Protect(next)
+}
+
+// Protect lets through the requests whose credential verifies, with their
+// caller in the context. Anything else is answered 401 with a WWW-Authenticate
+// challenge that does not say what was wrong, 403 where the credential is good
+// and lacks a scope that everything needs, and 503 when it could not be checked
+// now; that is logged here, once.
+func (g Guard) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, given, ok := fromHeader(r.Header)
 		if !ok {
-			refuse(w, given)
+			g.refuse(w, r, given)
 			return
 		}
-		caller, _, err := v.Verify(r.Context(), token)
+		caller, _, err := g.Verifier.Verify(r.Context(), token)
+		var scope *identity.ScopeError
 		switch {
 		case errors.Is(err, identity.ErrInvalidToken):
-			refuse(w, true)
+			g.refuse(w, r, true)
+		case errors.As(err, &scope):
+			const code = "insufficient_scope"
+			g.tell(r, code)
+			g.challenge(w, code, "scope", strings.Join(scope.Scopes, " "))
+			answer(w, http.StatusForbidden, code)
 		case err != nil:
 			slog.ErrorContext(r.Context(), "cannot verify a credential", "error", err)
 			w.Header().Set("Retry-After", "1")
@@ -72,15 +95,39 @@ func fromHeader(h http.Header) (token string, given, ok bool) {
 
 // refuse answers 401. A request without any credential gets no error code
 // (RFC 6750 §3.1): it may just not know yet that it needs one.
-func refuse(w http.ResponseWriter, given bool) {
-	challenge := fmt.Sprintf("Bearer realm=%q", Realm)
-	code := "unauthorized"
-	if given {
-		code = "invalid_token"
-		challenge += fmt.Sprintf(", error=%q", code)
+func (g Guard) refuse(w http.ResponseWriter, r *http.Request, given bool) {
+	if !given {
+		g.challenge(w, "")
+		answer(w, http.StatusUnauthorized, "unauthorized")
+		return
 	}
-	w.Header().Set("WWW-Authenticate", challenge)
+	const code = "invalid_token"
+	g.tell(r, code)
+	g.challenge(w, code)
 	answer(w, http.StatusUnauthorized, code)
+}
+
+func (g Guard) tell(r *http.Request, code string) {
+	if g.Refused != nil {
+		g.Refused(r, code)
+	}
+}
+
+// challenge sets WWW-Authenticate; more are pairs of further parameters. All
+// values are ours or of the configuration, and need no escapes.
+func (g Guard) challenge(w http.ResponseWriter, code string, more ...string) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Bearer realm=%q", Realm)
+	if code != "" {
+		more = append([]string{"error", code}, more...)
+	}
+	if g.Metadata != "" {
+		more = append(more, "resource_metadata", g.Metadata)
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		fmt.Fprintf(&b, ", %s=%q", more[i], more[i+1])
+	}
+	w.Header().Set("WWW-Authenticate", b.String())
 }
 
 func answer(w http.ResponseWriter, status int, code string) {

@@ -38,8 +38,9 @@ func (w *writes) history(ctx context.Context) (h history, err error) {
 	if err != nil {
 		return h, err
 	}
+	var token string
 	for i := range 2 * pairs {
-		if err := w.write(ctx, runID, i, new(string)); err != nil {
+		if err := w.write(ctx, runID, i, &token); err != nil {
 			return h, err
 		}
 	}
@@ -70,6 +71,7 @@ func (w *writes) history(ctx context.Context) (h history, err error) {
 		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
 			a := e.GetWorkflowExecutionUpdateCompletedEventAttributes()
 			if argument, ok := arguments[a.GetAcceptedEventId()]; ok {
+				setFiller(a.GetOutcome().GetSuccess().GetPayloads()[0].GetData()) // the last is the longest
 				h.Sizes = append(h.Sizes, size{Argument: argument, Result: length(a.GetOutcome().GetSuccess())})
 			}
 		}

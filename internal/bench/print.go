@@ -14,20 +14,20 @@ func (r *report) print(out io.Writer) {
 	end := func() { _ = t.Flush(); _, _ = fmt.Fprintln(out) }
 	_, _ = fmt.Fprintf(out, "\n%d CPUs, %s, %s\n\n", r.CPUs, r.Go, r.Took)
 	if l := r.Latency; l != nil {
-		line("one caller\tn\tbare p50\tp99\tours p50\tp99\tratio\tof rounds")
+		line("one caller\tn\tbare p10\tp50\tp99\tours p10\tp50\tp99\tp50 ratio\tof rounds")
 		for name, c := range l.each {
-			line("%s\t%d\t%.1f ms\t%.1f ms\t%.1f ms\t%.1f ms\t%.2f\t%.2f–%.2f", name, c.Ours.N,
-				c.Bare.P50, c.Bare.P99, c.Ours.P50, c.Ours.P99, c.Ratio, slices.Min(c.Ratios), slices.Max(c.Ratios))
+			line("%s\t%d\t%.1f ms\t%.1f ms\t%.1f ms\t%.1f ms\t%.1f ms\t%.1f ms\t%.2f\t%.2f–%.2f", name, c.Ours.N,
+				c.Bare.P10, c.Bare.P50, c.Bare.P99, c.Ours.P10, c.Ours.P50, c.Ours.P99, c.Ratio, slices.Min(c.Ratios), slices.Max(c.Ratios))
 		}
 		end()
-		line("stages of a write\tclaim p50\tp99\tmean\tsubmit p50\tp99\tmean")
+		line("stages of a write\tclaim p10\tp50\tp99\tmean\tsubmit p10\tp50\tp99\tmean")
 		for i, c := range l.Claim.Stages {
 			s := l.Submit.Stages[i]
 			if c.Name == outside {
-				line("%s\t\t\t%.2f ms\t\t\t%.2f ms", c.Name, c.Mean, s.Mean)
+				line("%s\t\t\t\t%.2f ms\t\t\t\t%.2f ms", c.Name, c.Mean, s.Mean)
 				continue
 			}
-			line("%s\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms", c.Name, c.P50, c.P99, c.Mean, s.P50, s.P99, s.Mean)
+			line("%s\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms", c.Name, c.P10, c.P50, c.P99, c.Mean, s.P10, s.P50, s.P99, s.Mean)
 		}
 		end()
 	}

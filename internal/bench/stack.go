@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -74,6 +75,7 @@ func startStack(ctx context.Context) (_ *stack, err error) {
 	}
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	to := client.Options{HostPort: s.temporal.Address, Logger: tlog.NewStructuredLogger(quiet)}
+	server.TuneClient(&to) // the bare side gets what the server has
 	if s.client, err = client.DialContext(ctx, to); err != nil {
 		return nil, err
 	}
@@ -101,10 +103,23 @@ func (s *stack) startStores(ctx context.Context) (dsn string, err error) {
 	if s.pool, err = postgres.Open(ctx, dsn); err != nil {
 		return "", err
 	}
+	log := &startLog{}
 	s.temporal, err = devstack.StartTemporal(ctx, devstack.TemporalOptions{
-		Dir: filepath.Join(s.dir, "temporal"), Headless: true, Log: os.Stderr,
+		Dir: filepath.Join(s.dir, "temporal"), Headless: true, Log: log,
 	})
+	log.over.Store(true)
 	return dsn, err
+}
+
+// startLog shows the progress of building a Temporal dev server, and not what
+// that says while it is stopped.
+type startLog struct{ over atomic.Bool }
+
+func (l *startLog) Write(p []byte) (int, error) {
+	if l.over.Load() {
+		return len(p), nil
+	}
+	return os.Stderr.Write(p)
 }
 
 func (s *stack) startServer(ctx context.Context, dsn string, to client.Options, log *slog.Logger) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -36,13 +35,14 @@ func (s samples) mean() time.Duration {
 // spread is what is told of samples, in milliseconds.
 type spread struct {
 	N    int     `json:"n"`
+	P10  float64 `json:"p10ms"`
 	P50  float64 `json:"p50ms"`
 	P99  float64 `json:"p99ms"`
 	Mean float64 `json:"meanMs"`
 }
 
 func (s samples) spread() spread {
-	return spread{N: len(s), P50: ms(s.quantile(0.5)), P99: ms(s.quantile(0.99)), Mean: ms(s.mean())}
+	return spread{N: len(s), P10: ms(s.quantile(0.1)), P50: ms(s.quantile(0.5)), P99: ms(s.quantile(0.99)), Mean: ms(s.mean())}
 }
 
 func ms(d time.Duration) float64 { return rounded(float64(d) / float64(time.Millisecond)) }
@@ -56,16 +56,6 @@ func ratio(a, b float64) float64 {
 		return 0
 	}
 	return rounded(a / b)
-}
-
-// median of numbers; zero where there are none.
-func median(of []float64) float64 {
-	if len(of) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(of))
-	n := len(sorted)
-	return rounded((sorted[(n-1)/2] + sorted[n/2]) / 2)
 }
 
 // stages collects what the server tells of the stages of its writes.
@@ -93,6 +83,3 @@ func (s *stages) take() map[stageKey]samples {
 	s.took = map[stageKey]samples{}
 	return took
 }
-
-// MarshalJSON keeps samples out of reports by mistake.
-func (s samples) MarshalJSON() ([]byte, error) { return json.Marshal(s.spread()) }

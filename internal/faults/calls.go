@@ -135,7 +135,7 @@ func (c *caller) write(ctx context.Context, w *call, args any) *call {
 		panic(err) // strings, numbers and raw JSON
 	}
 	w.By, w.Args, w.Began = c.Caller, raw, time.Now()
-	hurried, doubled := c.chance(4) && !c.patient, c.chance(3) && !c.patient
+	hurried, doubled := c.chance(4) && !c.patient, c.chance(10) && !c.patient
 	hurry := 5*time.Millisecond + time.Duration(c.rng.Int64N(int64(300*time.Millisecond)))
 	for ctx.Err() == nil {
 		wait := patience

@@ -100,8 +100,8 @@ func load(ctx context.Context, w *world, o options, c *chaos, say func(string, .
 	n := uint64(0)
 	join := func(id string, do func(ctx, until context.Context, c *caller)) {
 		n++
-		client := w.caller(o.seed, id, n)
-		working.Go(func() { do(answered, until, client) })
+		who := w.caller(o.seed, id, n)
+		working.Go(func() { do(answered, until, who) })
 	}
 	for i := range agents {
 		join(agentID(i), w.agent)
@@ -111,6 +111,7 @@ func load(ctx context.Context, w *world, o options, c *chaos, say func(string, .
 	}
 	join(boss, w.person) // what was escalated
 	join(boss, w.operator)
+	join(boss, w.reconciler)
 	open := 16
 	if o.duration < short {
 		open = 8

@@ -74,7 +74,7 @@ func (o *output) line(part, text string) {
 		return
 	}
 	if strings.Contains(text, "ALARM") || strings.Contains(text, "given up") || strings.Contains(text, "panic") ||
-		strings.Contains(text, "nondeterminism") || strings.Contains(text, "TMPRL1100") {
+		strings.Contains(text, "nondeterminism") || strings.Contains(text, "TMPRL110") {
 		o.alarms = append(o.alarms, part+": "+text)
 	}
 	if !strings.Contains(text, `"msg":"notification"`) {

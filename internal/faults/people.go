@@ -39,7 +39,7 @@ func (w *world) decide(ctx context.Context, c *caller, p run.PersonWork, decisio
 			decision = run.ReturnedDecision
 		case item.Escalation != nil:
 			decision = run.Completed
-		case item.Kind == "approve" && n < 45:
+		case item.Kind == "approve" && n < 45, item.Kind == "approve" && p.Process == "large" && n < 85:
 			decision = run.Rejected
 		case item.Kind == "approve":
 			decision = run.Approved

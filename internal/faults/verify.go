@@ -321,6 +321,7 @@ func (v *verifier) tables(ctx context.Context) {
 		"work of runs that are over":   `SELECT count(*) FROM work w JOIN runs r USING (org, run_id) WHERE r.state IN ('ended', 'cancelled')`,
 		"work of runs that are not":    `SELECT count(*) FROM work w WHERE NOT EXISTS (SELECT FROM runs r WHERE r.org = w.org AND r.run_id = w.run_id)`,
 		"files nobody was told of":     `SELECT count(*) FROM files f WHERE NOT EXISTS (SELECT FROM requests q WHERE q.org = f.org AND 'f_' || replace(q.attempt, '-', '') = f.id AND q.done)`,
+		"requestIds with several rows": `SELECT count(*) FROM (SELECT FROM requests GROUP BY org, request_id HAVING count(*) > 1) q`,
 		"done requests without result": `SELECT count(*) FROM requests WHERE done AND result IS NULL`,
 	} {
 		var n int

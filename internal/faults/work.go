@@ -4,13 +4,18 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/agentprocess-temporal/server/internal/runtoken"
 	"github.com/agentprocess-temporal/server/run"
+	"github.com/agentprocess-temporal/server/workflows"
 )
 
 // args are the arguments of a call.
@@ -158,7 +163,7 @@ func (w *world) starter(ctx, until context.Context, c *caller, wanted int) {
 		case n < 6:
 			w.start(ctx, c, "fan", args{"until": time.Now().Add(time.Duration(c.rng.IntN(8)) * time.Second).UTC().Format(time.RFC3339)})
 		case n < 8:
-			w.start(ctx, c, "large", args{"text": textOf(60<<10 + c.rng.IntN(30<<10))})
+			w.start(ctx, c, "large", args{"text": textOf(80<<10 + c.rng.IntN(20<<10))})
 		default:
 			w.start(ctx, c, "quick", args{})
 		}
@@ -179,6 +184,33 @@ func (w *world) operator(ctx, until context.Context, c *caller) {
 			continue
 		}
 		w.event(ctx, c, id)
+	}
+}
+
+// reconciler has runs store what they know, as the server's own does for runs
+// with a reservation left behind, but all the time. A run may be over before it is
+// asked; one that has begun to answer must not close before it has.
+func (w *world) reconciler(_, until context.Context, c *caller) {
+	for until.Err() == nil {
+		pause(until, time.Duration(c.rng.Int64N(int64(150*time.Millisecond))))
+		id := w.someRun(c)
+		if id == "" {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(until, patience)
+		handle, err := w.stack.temporalClient.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID: workflows.WorkflowID(org, id), UpdateID: c.requestID(),
+			UpdateName: workflows.UpdateProject, WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err == nil {
+			err = handle.Get(ctx, nil)
+		}
+		cancel()
+		var failed *temporal.ApplicationError
+		if errors.As(err, &failed) && failed.Type() == "AcceptedUpdateCompletedWorkflow" {
+			w.problems.add("the workflow of %s closed while it was storing what it knows: %v", id, err)
+		}
+		w.problems.checked("times that a run was asked to store what it knows", 1)
 	}
 }
 

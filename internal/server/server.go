@@ -72,6 +72,7 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 		s.opts.Temporal.DataConverter = payloadcodec.DataConverter(codec)
 		s.opts.Temporal.FailureConverter = payloadcodec.FailureConverter(codec)
 	}
+	TuneClient(&s.opts.Temporal)
 	s.opts.Temporal.Logger = tlog.NewStructuredLogger(s.opts.Log)
 	if s.temporal, err = client.DialContext(ctx, s.opts.Temporal); err != nil {
 		return nil, fmt.Errorf("temporal: %w", err)
@@ -124,6 +125,14 @@ func (s *Server) newService() *operations.Service {
 		Pool: s.pool, Temporal: s.temporal,
 		Tokens: s.opts.Keys, Secret: s.opts.Secret, Links: files.Links{Base: s.opts.PublicURL, Ring: s.opts.Keys},
 		Directory: s.opts.Directory, Log: s.opts.Log, Observe: s.opts.Observe,
+	}
+}
+
+// TuneClient chooses what Temporal's configuration leaves open. Payloads are a
+// few kilobytes: compressing them, as the SDK would, takes longer than sending them.
+func TuneClient(o *client.Options) {
+	if o.ConnectionOptions.GrpcCompression == nil {
+		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 }
 
