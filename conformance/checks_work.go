@@ -26,9 +26,11 @@ func workChecks() []Check {
 			t.orderedWork(t.Outsider, ids, func(item V) string { return item.Str("runId") })
 		},
 	}, {
-		ID: "work-pages", Clauses: []string{"tools get_work"}, Needs: Needs{Fixtures: []string{"sunrise-walk", "lease-agreement"}},
-		Title: "get_work gives at most limit items a page, and every item once",
+		ID: "work-pages", Clauses: []string{"tools get_work"}, Needs: Needs{Fixtures: []string{"sunrise-walk", "lease-agreement", firstFixture, "spare-key"}},
+		Title: "get_work gives at most limit items a page, each of the process asked for, and every item once",
 		Run: func(t *T) {
+			t.Start(t.One, firstFixture, nil)
+			t.Start(t.One, "spare-key", Args{"keeper": t.Member.Person}).Claim(t.One, "carve").Submit()
 			past := "2020-06-21T04:50:00+02:00"
 			for range 5 {
 				t.Start(t.One, "sunrise-walk", Args{"sunrise": past})
