@@ -51,7 +51,7 @@ func lock(dir, name string) (*DirLock, error) {
 		return nil, err
 	}
 	if err := flock(f); err != nil {
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		if !errors.Is(err, errHeld) {
 			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 		}

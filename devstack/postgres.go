@@ -119,7 +119,7 @@ func initCluster(ctx context.Context, bin pgBinaries, h *pgHome, opts PostgresOp
 			return err
 		}
 	}
-	defer os.Remove(secret)
+	defer func() { _ = os.Remove(secret) }()
 	// Exclusive: in a folder of another user, root must not follow a link.
 	f, err := os.OpenFile(secret, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -270,7 +270,7 @@ func (p *Postgres) EnsureDatabase(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	_, err = conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
 	var refusal *pgconn.PgError
 	if errors.As(err, &refusal) && refusal.Code == "42P04" { // duplicate_database

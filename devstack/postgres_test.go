@@ -44,12 +44,12 @@ func query(t *testing.T, dsn, sql string) string {
 	return s
 }
 
-func exec1(t *testing.T, dsn, sql string) {
+func keepSomething(t *testing.T, dsn string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(t.Context(), sql)
+	_, err = conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT 'yes' AS v")
 	require.NoError(t, err)
 }
 
@@ -62,7 +62,7 @@ func TestPostgresGoesOnWhereItWas(t *testing.T) {
 	require.Equal(t, host, query(t, p.DSN("postgres"), "SHOW listen_addresses"))
 	require.NoError(t, p.EnsureDatabase(t.Context(), "a-b"))
 	require.NoError(t, p.EnsureDatabase(t.Context(), "a-b"), "an existing database is left alone")
-	exec1(t, p.DSN("a-b"), "CREATE TABLE kept AS SELECT 'yes' AS v")
+	keepSomething(t, p.DSN("a-b"))
 	port := p.Port
 	p.Stop()
 	p.Stop()
@@ -109,7 +109,7 @@ func TestTwoPostgresRunSideBySideButNotOnOneDirectory(t *testing.T) {
 func TestPostgresStartsAfterItWasKilled(t *testing.T) {
 	dir := stackDir(t)
 	p := startPostgres(t, PostgresOptions{Dir: dir})
-	exec1(t, p.DSN("postgres"), "CREATE TABLE kept AS SELECT 'yes' AS v")
+	keepSomething(t, p.DSN("postgres"))
 	conn, err := pgx.Connect(t.Context(), p.DSN("postgres")) // a backend to be orphaned
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
@@ -125,7 +125,7 @@ func TestPostgresStartsAfterItWasKilled(t *testing.T) {
 func TestPostgresEndsALivingPredecessorOfItsOwnDirectory(t *testing.T) {
 	dir := stackDir(t)
 	p := startPostgres(t, PostgresOptions{Dir: dir, Fast: true})
-	exec1(t, p.DSN("postgres"), "CREATE TABLE kept AS SELECT 'yes' AS v")
+	keepSomething(t, p.DSN("postgres"))
 	p.lock.Unlock() // as if its stack had died and the server had not
 
 	again := startPostgres(t, PostgresOptions{Dir: dir, Fast: true})
@@ -183,7 +183,7 @@ func TestPostgresLivesElsewhereWhenItsUserCannotEnterTheDirectory(t *testing.T) 
 	for _, fast := range []bool{true, false} {
 		p := startPostgres(t, PostgresOptions{Dir: dir, Fast: fast})
 		require.NotContains(t, p.home.Home, closed)
-		exec1(t, p.DSN("postgres"), "CREATE TABLE kept AS SELECT 'yes' AS v")
+		keepSomething(t, p.DSN("postgres"))
 		p.Stop()
 
 		again := startPostgres(t, PostgresOptions{Dir: dir, Fast: fast})

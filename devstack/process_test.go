@@ -5,7 +5,6 @@ package devstack
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -30,10 +29,18 @@ func startServer(t *testing.T) (p *Process, url string) {
 	return p, "http://" + address(port)
 }
 
+func get(t *testing.T, url string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	return res
+}
+
 func servedBy(t *testing.T, url string) int {
 	t.Helper()
-	res, err := http.Get(url)
-	require.NoError(t, err)
+	res := get(t, url)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
@@ -150,7 +157,7 @@ func gone(t *testing.T, pid int) {
 	t.Helper()
 	ok, err := waitGone(t.Context(), pid, 20*time.Second)
 	require.NoError(t, err)
-	require.True(t, ok, fmt.Sprintf("process %d is still there", pid))
+	require.True(t, ok, "process %d is still there", pid)
 }
 
 // Systems without a parent-death signal rely on the watchdog; it works here too.

@@ -38,7 +38,7 @@ func buildTemporal(ctx context.Context, path string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { _ = os.RemoveAll(tmp) }()
 	fmt.Fprintf(log, "building the Temporal dev server %s, once, which takes minutes, on a small machine ten\n", TemporalVersion)
 	output := &buildLog{out: log}
 	stop := output.report(10 * time.Second)

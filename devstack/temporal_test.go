@@ -41,8 +41,7 @@ func dialTemporal(t *testing.T, s *Temporal) client.Client {
 func TestTemporalGoesOnWhereItWasAlsoAfterItWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	s := startTemporal(t, TemporalOptions{Dir: dir, SearchAttributes: map[string]string{"One": "Keyword"}})
-	res, err := http.Get(s.UI)
-	require.NoError(t, err)
+	res := get(t, s.UI)
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	require.NoError(t, res.Body.Close())
 	run, err := dialTemporal(t, s).ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "kept", TaskQueue: "q"}, "w")

@@ -43,7 +43,16 @@ if it could not run.`,
   agentprocess conformance --config conformance.yaml --only "tools decide" --slow=false
   agentprocess conformance --config conformance.yaml --format junit > conformance.xml`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := f.run(cmd)
+			var none noVerdict
+			if errors.As(err, &none) {
+				printError(cmd.ErrOrStderr(), none)
+				exit(codeNoVerdict)
+				return errReported
+			}
+			return err
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.url, "url", "", "MCP endpoint of the server (default: url of the configuration)")
@@ -59,10 +68,16 @@ if it could not run.`,
 	return cmd
 }
 
-// cannotRun exits with 2: there is no verdict.
-type cannotRun struct{ error }
+// noVerdict is why a server was not judged. It ends the program with a code of
+// its own, since 1 means that the server failed.
+type noVerdict struct{ error }
 
-func (c cannotRun) Unwrap() error { return c.error }
+func (n noVerdict) Unwrap() error { return n.error }
+
+const codeNoVerdict = 2
+
+// exit ends the program; tests put something gentler in its place.
+var exit = os.Exit
 
 func (f *conformanceFlags) run(cmd *cobra.Command) error {
 	if !slices.Contains(conformance.Formats, f.format) {
@@ -83,29 +98,29 @@ func (f *conformanceFlags) run(cmd *cobra.Command) error {
 	opts := conformance.Options{URL: f.url, Only: f.only, Profile: f.profile, SkipSlow: !f.slow, Parallel: f.parallel}
 	var err error
 	if opts.Config, err = conformance.LoadConfig(f.config); err != nil {
-		return cannotRun{err}
+		return noVerdict{err}
 	}
 	if f.fixtures != "" {
 		if opts.Fixtures, err = conformance.LoadFixtures(f.fixtures); err != nil {
-			return cannotRun{fmt.Errorf("%s: %w", f.fixtures, err)}
+			return noVerdict{fmt.Errorf("%s: %w", f.fixtures, err)}
 		}
 	}
 	suite, err := conformance.Open(cmd.Context(), opts)
 	if err != nil {
-		return cannotRun{err}
+		return noVerdict{err}
 	}
 	report := suite.Run(cmd.Context())
 	if err := report.Write(cmd.OutOrStdout(), f.format); err != nil {
-		return cannotRun{err}
+		return noVerdict{err}
 	}
 	if err := f.writeJUnit(report); err != nil {
-		return cannotRun{err}
+		return noVerdict{err}
 	}
 	switch passed, failures, _ := report.Count(); {
 	case failures > 0:
 		return errReported
 	case passed == 0:
-		return cannotRun{errors.New("no check ran; see --only, --profile and --slow, or what was skipped")}
+		return noVerdict{errors.New("no check ran; see --only, --profile and --slow, or what was skipped")}
 	}
 	return nil
 }

@@ -143,10 +143,10 @@ func TestNumberKey(t *testing.T) {
 		"1e-999999999999":      {"1e-999999999999", "0.001e-999999999996"},
 		forty:                  {forty, forty + ".000", forty + "0e-1"},
 		forty + "e-39":         {forty[:1] + "." + forty[1:]},
-		"1e1" + zeros(30):      {"1e1" + zeros(30), "10e" + nines(30), "0.1e1" + zeros(29) + "1"},
-		"1e" + nines(30):       {"1e" + nines(30), "0.1e1" + zeros(30)},
-		"-1e-1" + zeros(30):    {"-1e-1" + zeros(30), "-0.1e-" + nines(30)},
-		"-1e-" + nines(30):     {"-10e-1" + zeros(30), "-1e-" + nines(30)},
+		"1e1" + zeros(30):      {"1e1" + zeros(30), "10e" + nines, "0.1e1" + zeros(29) + "1"},
+		"1e" + nines:           {"1e" + nines, "0.1e1" + zeros(30)},
+		"-1e-1" + zeros(30):    {"-1e-1" + zeros(30), "-0.1e-" + nines},
+		"-1e-" + nines:         {"-10e-1" + zeros(30), "-1e-" + nines},
 		"1e12345678901234567":  {"1e12345678901234567", "1e012345678901234567"},
 		"1e123456789012345678": {"1e123456789012345678", "100e123456789012345676"},
 		"1e99999999999999999":  {"1e99999999999999999", "0.1e100000000000000000", "10e99999999999999998"},
@@ -164,7 +164,8 @@ func TestNumberKey(t *testing.T) {
 }
 
 func zeros(n int) string { return strings.Repeat("0", n) }
-func nines(n int) string { return strings.Repeat("9", n) }
+
+var nines = strings.Repeat("9", 30)
 
 func TestValueKey(t *testing.T) {
 	key := func(text string) string {

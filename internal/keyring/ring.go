@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"regexp"
 	"sync"
@@ -136,3 +137,6 @@ func (r *Ring) GoString() string { return r.String() }
 
 // LogValue is String, for slog.
 func (r *Ring) LogValue() slog.Value { return slog.StringValue(r.String()) }
+
+// Format prints a placeholder under every verb.
+func (r *Ring) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, r.String()) }

@@ -138,7 +138,7 @@ func embeddedVersion() (int64, error) {
 }
 
 type rowQuerier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 }
 
 // sqlRow makes a database/sql handle answer as pgx does.

@@ -1,6 +1,7 @@
 package runtoken
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -62,7 +63,7 @@ func Parse(ring *keyring.Ring, org, token string) (c Claims, kid string, ok bool
 	}
 	// The decoder skips line ends inside the text, and a varint can be padded.
 	c.Org = org
-	if encoding.EncodeToString(raw) != token || string(encode(kid, c)) != string(body) {
+	if encoding.EncodeToString(raw) != token || !bytes.Equal(encode(kid, c), body) {
 		return Claims{}, "", false
 	}
 	return c, kid, true

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/enums/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/agentprocess-temporal/server/internal/payloadcodec"
@@ -35,7 +35,7 @@ func TestBusinessDataInHistoryIsEncryptedWithPayloadKeys(t *testing.T) {
 	c, err := client.Dial(client.Options{HostPort: s.Temporal.Address, Namespace: s.Temporal.Namespace})
 	require.NoError(t, err)
 	defer c.Close()
-	history := c.GetWorkflowHistory(context.Background(), workflows.WorkflowID("acme", view.Run.ID), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	history := c.GetWorkflowHistory(context.Background(), workflows.WorkflowID("acme", view.Run.ID), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	var all strings.Builder
 	for history.HasNext() {
 		event, err := history.Next()

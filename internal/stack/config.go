@@ -11,11 +11,13 @@ import (
 	"github.com/agentprocess-temporal/server/internal/keyring"
 )
 
+// What the tokens of a stack are made out by and for.
 const (
-	// Issuer and Audience are what the tokens of a stack are made out by and for.
 	Issuer   = "agentprocess-dev"
 	Audience = "agentprocess"
+)
 
+const (
 	// PublicKeyFile verifies those tokens.
 	PublicKeyFile = "token-key.pub.pem"
 	privateFile   = "token-key.pem"

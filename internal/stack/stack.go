@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/agentprocess-temporal/server/devstack"
 	"github.com/agentprocess-temporal/server/internal/postgres"
@@ -148,11 +148,11 @@ func progressLog(o Options) io.Writer {
 	return o.Log
 }
 
-func attributeType(t enums.IndexedValueType) string {
+func attributeType(t enumspb.IndexedValueType) string {
 	switch t {
-	case enums.INDEXED_VALUE_TYPE_BOOL:
+	case enumspb.INDEXED_VALUE_TYPE_BOOL:
 		return "Bool"
-	case enums.INDEXED_VALUE_TYPE_KEYWORD_LIST:
+	case enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST:
 		return "KeywordList"
 	default:
 		return "Keyword"
@@ -206,18 +206,14 @@ func freeAddr(addr string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("address %q: the port must be a number", addr)
 	}
-	for _, try := range []int{n, 0} {
-		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(try)))
-		if err != nil {
-			if try == 0 {
-				return "", err
-			}
-			continue
-		}
-		defer func() { _ = l.Close() }()
-		return l.Addr().String(), nil
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(n)))
+	if err != nil {
+		l, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	}
-	return "", fmt.Errorf("address %q: no port is free", addr)
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // writeInfo writes dev.json, whole or not at all.

@@ -41,7 +41,7 @@ func TestANewNamespaceTakesWorkflowsAndSearchAttributesAtOnce(t *testing.T) {
 		target := testenv.Temporal(t, registerAttributes)
 		c, err := client.Dial(client.Options{HostPort: target.Address, Namespace: target.Namespace})
 		require.NoError(t, err)
-		defer c.Close()
+		t.Cleanup(c.Close)
 		w := worker.New(c, "q", worker.Options{})
 		w.RegisterWorkflowWithOptions(func(ctx workflow.Context) (int32, error) {
 			err := workflow.UpsertTypedSearchAttributes(ctx, stepKey.ValueSet("review"), overdueKey.ValueSet(true))

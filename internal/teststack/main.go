@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	// PostgreSQL does not run as root: its user must get through.
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return 1, err

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+const conformanceConfig = `agents: { one: { token: a }, two: { token: b } }
+people:
+  member: { token: c, person: c@example.com }
+  colleague: { token: d, person: d@example.com }
+  outsider: { token: e, person: e@example.com }
+  operator: { token: f, person: f@example.com }
+group: g
+published: true
+`
+
+// judge runs the command against a URL, and returns its code and error output.
+func judge(t *testing.T, config string, args ...string) (code int, stderr string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "conformance.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
+	code = -1
+	exit = func(c int) { code = c }
+	t.Cleanup(func() { exit = os.Exit })
+	result := program(t, append([]string{"conformance", "--config", path}, args...)...)
+	if code == -1 {
+		code = result.code
+	}
+	return code, result.stderr
+}
+
+func TestConformanceSaysInOneLineWhyThereIsNothingToJudge(t *testing.T) {
+	silent := httptest.NewServer(nil)
+	silent.Close()
+	website := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>\nhello")) }))
+	t.Cleanup(website.Close)
+	strict := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(strict.Close)
+	other := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "other", Version: "1"}, nil)
+	mcpsdk.AddTool(other, &mcpsdk.Tool{Name: "weather"}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, struct{}, error) {
+		return nil, struct{}{}, nil
+	})
+	speaks := httptest.NewServer(mcpsdk.NewStreamableHTTPHandler(func(*http.Request) *mcpsdk.Server { return other }, nil))
+	t.Cleanup(speaks.Close)
+	for name, c := range map[string]struct{ url, want string }{
+		"nothing listens":                     {silent.URL, "nothing answers at"},
+		"a website":                           {website.URL, "does not speak MCP"},
+		"a token that is not accepted":        {strict.URL, "does not accept the token of agents.one"},
+		"MCP that is not Agent Process":       {speaks.URL, "is no Agent Process server: it has no tool describe"},
+		"an address that is none":             {"::", "nothing answers at"},
+		"another path of a server that is up": {website.URL + "/mcp", "does not speak MCP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stderr := judge(t, conformanceConfig, "--url", c.url)
+			require.Equal(t, codeNoVerdict, code)
+			require.Contains(t, stderr, c.want)
+			require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+		})
+	}
+}
+
+func TestConformanceSaysEverythingThatAConfigurationLacks(t *testing.T) {
+	code, stderr := judge(t, "agents: { one: { token: a } }\n", "--url", "http://localhost:1")
+	require.Equal(t, codeNoVerdict, code)
+	for _, want := range []string{"agents.two.token is missing", "people.member.person is missing", "group is missing", "say published: true, or how to publish"} {
+		require.Contains(t, stderr, want)
+	}
+}
