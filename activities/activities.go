@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/agentprocess-temporal/server/evaluator"
 	"github.com/agentprocess-temporal/server/notify"
 	"github.com/agentprocess-temporal/server/operations"
 	"github.com/agentprocess-temporal/server/run"
@@ -16,7 +17,9 @@ import (
 type Activities struct {
 	Service *operations.Service
 	Channel notify.Channel
-	Log     *slog.Logger
+	// Evaluator answers the questions of checks; nil where none is configured.
+	Evaluator evaluator.Evaluator
+	Log       *slog.Logger
 }
 
 // registry is the part of a worker that activities are registered with.
@@ -28,6 +31,7 @@ type registry interface {
 func (a *Activities) Register(w registry) {
 	w.RegisterActivityWithOptions(a.Project, activity.RegisterOptions{Name: workflows.ActivityProject})
 	w.RegisterActivityWithOptions(a.Notify, activity.RegisterOptions{Name: workflows.ActivityNotify})
+	w.RegisterActivityWithOptions(a.Evaluate, activity.RegisterOptions{Name: workflows.ActivityEvaluate})
 	w.RegisterActivityWithOptions(a.ReconcileAll, activity.RegisterOptions{Name: workflows.ActivityReconcile})
 }
 

@@ -40,7 +40,7 @@ var arguments = map[string][]argument{
 		{"note", false, noText}, {"requestId", true, noID}},
 	"cancel":     {{"runId", true, noText}, {"reason", true, noText}, {"requestId", true, noID}},
 	"send_event": {{"runId", true, noText}, {"name", true, noText}, {"data", false, noObject}, {"requestId", true, noID}},
-	"list_runs":  {{"process", false, noText}, {"state", false, []any{"open", 1, nil}}, {"inputs", false, noObject}, {"limit", false, noLimit[:6]}, {"cursor", false, noText}},
+	"list_runs":  {{"process", false, noText}, {"state", false, []any{"open", 1, nil}}, {"inputs", false, noObject}, {"limit", false, []any{"5", nil}}, {"cursor", false, noText}},
 }
 
 // argumentChecks try every argument of every tool left out, mistyped, and with a

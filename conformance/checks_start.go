@@ -111,8 +111,50 @@ func startChecks() []Check {
 			over := t.overCap()
 			good := t.sample(t.fixture("every-shape").Process.Inputs, 1)
 			t.RefusedAs([]string{"invalid", "not_accepted"}, t.One, "start_run", Args{"process": "every-shape", "inputs": with(good, Args{"word": over})})
+			t.Start(t.One, "every-shape", with(good, Args{"word": t.underCap()})).Cancel("enough")
+		},
+	}, {
+		ID: "times-move", Clauses: []string{"tools shared-shapes", "spec §3.1", "spec §3.5"}, Needs: Needs{Fixtures: []string{"relay-race"}},
+		Title: "startedAt, at, updatedAt and ended say when: each moves on with what it is about",
+		Run: func(t *T) {
+			r := t.Start(t.One, "relay-race", Args{})
+			started, _ := when(r.Last.Str("run.startedAt"))
+			t.sleep(1100 * 1e6)
+			r.Claim(t.One, "start").Submit()
+			at, _ := when(r.Last.Str("data.steps.start.at"))
+			updated, _ := when(r.Last.Str("run.updatedAt"))
+			t.True(at.Sub(started) > second, "a step that was completed more than a second after the start says %s, and the start %s", at, started)
+			t.True(updated.Sub(started) > second, "updatedAt stays at %s after a write", updated)
+			r.Work(t.Two, "bend")
+			t.True(r.step("bend").since.Sub(started) > second, "readySince of a step that became ready a second later is %s", r.step("bend").since)
+			t.sleep(1100 * 1e6)
+			r.Cancel("late")
+			ended, _ := when(r.Last.Str("run.ended.at"))
+			t.True(ended.Sub(at) > second, "run.ended.at is %s, a second after %s", ended, at)
+		},
+	}, {
+		ID: "bearer-needed", Clauses: []string{"spec §4"},
+		Title: "Without a bearer token that the server knows, nothing is answered",
+		Run: func(t *T) {
+			for _, token := range []string{"", "nobody", t.One.wire.token + "x"} {
+				w, err := dial(t.ctx, t.One.wire.http.Transport, t.One.wire.url, token)
+				if err != nil {
+					continue
+				}
+				answer, err := w.call(t.ctx, "describe", []byte("{}"))
+				if err != nil {
+					continue
+				}
+				res, err := readResult(answer)
+				t.True(err != nil || !res.OK, "describe was answered without a good token: %s", answer)
+			}
 		},
 	}}
+}
+
+// underCap is a text that fits into limits.runDataBytes, with room for the rest.
+func (t *T) underCap() string {
+	return strings.Repeat("y", int(t.Describe.Int("limits.runDataBytes"))*4/5)
 }
 
 // overCap is a text over limits.runDataBytes, where describe has that.

@@ -146,7 +146,7 @@ func acceptanceChecks() []Check {
 			t.Refused("not_accepted", t.One, "submit", c.args(Args{"output": Args{"runner": t.overCap()}}))
 			r.step("start").addHandoff("issues", anything{})
 			r.Get()
-			c.Submit()
+			c.Submit(Args{"output": Args{"runner": t.underCap()}})
 		},
 	}, {
 		ID: "accept-evidence", Clauses: []string{"spec §5", "spec §6.3", "tools submit"}, Needs: Needs{Fixtures: []string{"paper-trail"}, Tools: []string{"upload"}},
@@ -216,7 +216,7 @@ func uploadChecks() []Check {
 		},
 	}, {
 		ID: "upload-refusals", Clauses: []string{"tools upload"}, Needs: needs,
-		Title: "What is no base64, or more than describe.maxUploadBytes, is invalid",
+		Title: "What is no base64, or more than describe.maxUploadBytes, is invalid; exactly as much is not",
 		Run: func(t *T) {
 			args := Args{"fileName": "a.txt", "contentType": "text/plain"}
 			t.Refused("invalid", t.One, "upload", with(args, Args{"contentBase64": "not base64!"}))
@@ -224,8 +224,10 @@ func uploadChecks() []Check {
 			if most <= 0 {
 				most = 10 << 20
 			}
-			if most <= 11<<20 {
+			if most <= 32<<20 {
 				t.Refused("invalid", t.One, "upload", with(args, Args{"contentBase64": base64.StdEncoding.EncodeToString(make([]byte, most+1))}))
+				v := t.OK(t.One, "upload", with(args, Args{"contentBase64": base64.StdEncoding.EncodeToString(make([]byte, most))}))
+				t.True(v.Int("bytes") == most, "an upload of %d bytes has %s", most, v.At("bytes"))
 			}
 		},
 	}, {

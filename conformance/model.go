@@ -54,8 +54,9 @@ type mstep struct {
 	joined           bool
 	overdue          bool
 	// What the server told us, and must not change while the step is open.
-	item string
-	due  time.Time
+	item  string
+	due   time.Time
+	since time.Time
 }
 
 func newModel(p *process.Process, group string) *model {
@@ -90,7 +91,7 @@ func (m *model) activate(id string) {
 	m.seq++
 	s.reached, s.rejecting = true, false
 	s.opened, s.handoff, s.escalation, s.assigned = m.seq, nil, nil, nil
-	s.item, s.due, s.overdue, s.joined = "", time.Time{}, false, false
+	s.item, s.due, s.since, s.overdue, s.joined = "", time.Time{}, time.Time{}, false, false
 	switch s.def.Kind {
 	case process.Agent:
 		s.state = "ready"

@@ -366,3 +366,29 @@ var otherMutants = []mutant{
 		}
 	}},
 }
+
+var judgeMutants = []mutant{
+	{name: "verdict lost", rule: "a verdict is recorded", caught: []string{"check-pass", "check-advisory"}, judged: true, broken: records(func(_ string, rec object) { delete(rec, "check") })},
+	{name: "answers lost", rule: "a verdict has an answer for each question", caught: []string{"check-pass"}, judged: true, broken: records(func(_ string, rec object) {
+		if c := obj(rec["check"]); c != nil {
+			c["questions"] = list(c["questions"])[:1]
+		}
+	})},
+	{name: "candidate lost", rule: "an unsure submission is shown to the person", caught: []string{"check-unsure"}, judged: true, broken: items(func(item object) { delete(obj(item["escalation"]), "candidate") })},
+	{name: "fail outranks unsure", rule: "unsure outranks fail", caught: []string{"check-worst"}, judged: true, broken: records(func(_ string, rec object) {
+		if c := obj(rec["check"]); c["verdict"] == "unsure" {
+			c["verdict"] = "fail"
+		}
+	})},
+	{name: "a failed check says little", rule: "an issue names the question and the answer", caught: []string{"check-fail", "check-task"}, judged: true, broken: after(func(x *exchange) {
+		for i, issue := range list(x.fault()["issues"]) {
+			list(x.fault()["issues"])[i] = strings.TrimPrefix(str(issue), "check: ")
+		}
+	})},
+	{name: "failed check not handed on", rule: "the verdict goes to handoff", caught: []string{"check-fail", "check-task"}, judged: true, broken: items(func(item object) { delete(obj(item["handoff"]), "check") })},
+	{name: "advice blocks", rule: "an advisory check blocks nothing", caught: []string{"check-advisory"}, judged: true, broken: answersOf("submit", func(x *exchange) {
+		if x.ok() {
+			x.refuse("not_accepted", "check: no")
+		}
+	})},
+}

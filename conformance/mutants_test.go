@@ -15,8 +15,8 @@ type mutant struct {
 	// caught are checks that must fail with the mutant, and pass without it.
 	caught []string
 	broken func(p *proxy, x *exchange)
-	// lease mutants need a server with a short lease.
-	lease bool
+	// lease mutants need a server with a short lease, judged ones an evaluator.
+	lease, judged bool
 	// config, if set, breaks the way to publish instead.
 	config func(*conformance.Config)
 }
@@ -100,7 +100,7 @@ func as(tool, code, who string) func(*proxy, *exchange) {
 	}
 }
 
-var mutants = slices.Concat(tokenMutants, decisionMutants, dataMutants, listMutants, callMutants, startMutants, eventMutants, otherMutants)
+var mutants = slices.Concat(tokenMutants, decisionMutants, dataMutants, listMutants, callMutants, startMutants, eventMutants, judgeMutants, otherMutants)
 
 var tokenMutants = []mutant{
 	{name: "old token stays good", rule: "a renewed token stops the old one", caught: []string{"renew-replaces"}, broken: func(p *proxy, x *exchange) {

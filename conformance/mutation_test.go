@@ -66,6 +66,16 @@ func (b *bench) run(t *testing.T, m mutant, only []string) *conformance.Report {
 func TestEveryMutantIsCaught(t *testing.T) {
 	ordinary := newBench(t)
 	brief := newBench(t, func(o *server.Options) { o.Lease = 3 * time.Second })
+	judging := newBench(t, func(o *server.Options) { o.Evaluator = whimsical{} })
+	benchOf := func(m mutant) *bench {
+		switch {
+		case m.lease:
+			return brief
+		case m.judged:
+			return judging
+		}
+		return ordinary
+	}
 	t.Run("mutants", func(t *testing.T) {
 		for _, m := range mutants {
 			t.Run(m.name, func(t *testing.T) {
@@ -73,11 +83,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 					t.Skip("another mutant was asked for")
 				}
 				t.Parallel()
-				b := ordinary
-				if m.lease {
-					b = brief
-				}
-				report := b.run(t, m, m.caught)
+				report := benchOf(m).run(t, m, m.caught)
 				require.Len(t, report.Outcomes, len(m.caught), "checks of these names exist")
 				for _, o := range report.Outcomes {
 					require.Empty(t, o.Skipped, o.Check.ID)
@@ -87,12 +93,13 @@ func TestEveryMutantIsCaught(t *testing.T) {
 		}
 	})
 	t.Run("without a mutant the same checks pass", func(t *testing.T) {
-		caught := map[bool][]string{}
+		caught := map[*bench][]string{}
 		for _, m := range mutants {
-			caught[m.lease] = append(caught[m.lease], m.caught...)
+			caught[benchOf(m)] = append(caught[benchOf(m)], m.caught...)
 		}
-		pass(t, ordinary.run(t, mutant{}, caught[false]))
-		pass(t, brief.run(t, mutant{}, caught[true]))
+		for b, ids := range caught {
+			pass(t, b.run(t, mutant{}, ids))
+		}
 	})
 }
 

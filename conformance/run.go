@@ -48,10 +48,21 @@ func (t *T) Start(as *Actor, name string, inputs Args, more ...Args) *Run {
 	}
 	r := &Run{t: t, m: m, at: map[string]string{}, f: f}
 	m.start()
+	before := time.Now()
 	v := t.OK(as, "start_run", args)
 	r.ID = v.Str("run.id")
 	r.see("start_run", v)
+	if _, replay := args["requestId"]; !replay {
+		t.readClock(before, v)
+	}
 	return r
+}
+
+// readClock compares the server's clock with ours.
+func (t *T) readClock(before time.Time, v V) {
+	at, _ := when(v.Str("run.startedAt"))
+	t.clock = at.Sub(before.Add(time.Since(before) / 2))
+	t.True(t.clock > -clockSkew && t.clock < clockSkew, "run.startedAt is %s, which is not now", v.Str("run.startedAt"))
 }
 
 // see holds a view to the model.
@@ -125,10 +136,43 @@ func (r *Run) Work(as *Actor, step string) V {
 	s := r.step(step)
 	if as.Person == "" {
 		r.t.Match("the get_work item of "+step, r.m.agentWork(r.ID, s), item)
+		r.sameDue("the get_work item of "+step, s, item.Str("due"))
+		r.readySince(s, item.Str("readySince"))
 	} else {
 		r.t.Match("the get_work item of "+step, r.m.personWork(r.ID, s), item)
+		r.sameDue("the get_work item of "+step, s, item.Str("workItem.due"))
 	}
 	return item
+}
+
+// sameDue: wherever due is shown, it is the same moment.
+func (r *Run) sameDue(what string, s *mstep, due string) {
+	if s.due.IsZero() {
+		return
+	}
+	at, _ := when(due)
+	r.t.True(at.Equal(s.due), "%s is due at %s, and the step at %s", what, due, s.due.Format(time.RFC3339Nano))
+}
+
+// readySince lies between what made the step ready and the view that shows it,
+// and stays as it is while the step does.
+func (r *Run) readySince(s *mstep, text string) {
+	since, _ := when(text)
+	if !s.since.IsZero() {
+		r.t.True(since.Equal(s.since), "readySince of %s was %s and is %s now", s.def.ID, s.since.Format(time.RFC3339Nano), text)
+		return
+	}
+	s.since = since
+	earliest, _ := when(r.Last.Str("run.startedAt"))
+	for id, other := range r.m.steps {
+		at, ok := when(r.Last.Str("data.steps." + id + ".at"))
+		if ok && at.After(earliest) && other.doneAt < s.opened {
+			earliest = at
+		}
+	}
+	now := time.Now().Add(r.t.clock)
+	r.t.True(!since.Before(earliest.Add(-time.Second)) && !since.After(now.Add(skew)),
+		"readySince of %s is %s: not between what came before it (%s) and now (%s)", s.def.ID, text, earliest.Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
 }
 
 // NoWork: get_work must not list the step.
@@ -197,11 +241,12 @@ func (r *Run) Claim(as *Actor, step string, more ...Args) *Claim {
 // clockSkew is how far the clocks of client and server may be apart.
 const clockSkew = 2 * time.Minute
 
-// leaseOf: a lease lasts as long as describe says.
+// leaseOf: a lease lasts as long as describe says, by the server's clock.
 func (t *T) leaseOf(tool string, before time.Time, v V) {
 	at, _ := when(v.Str("expiresAt"))
-	off := at.Sub(before) - t.Lease
-	t.True(off > -clockSkew && off < clockSkew, "%s: expiresAt is %s, which is not leaseSeconds (%s) from now", tool, v.Str("expiresAt"), t.Lease)
+	off := at.Sub(before.Add(t.clock)) - t.Lease
+	took := time.Since(before)
+	t.True(off > -2*skew && off < took+2*skew, "%s: expiresAt is %s, which is not leaseSeconds (%s) from now", tool, v.Str("expiresAt"), t.Lease)
 }
 
 // output is a valid sample for the claimed step.
@@ -235,7 +280,11 @@ func (c *Claim) Submit(more ...Args) V {
 // submitted tells the model of an accepted submission or `completed` decision.
 func (r *Run) submitted(step string, by *Actor, args Args) {
 	s := r.step(step)
-	r.m.complete(s, r.completion(s.def, by, args), nextOf(s.def, args))
+	def := s.def
+	if s.escalation != nil {
+		def = uncheck(def) // a person's work in an agent's place is not checked
+	}
+	r.m.complete(s, r.completion(def, by, args), nextOf(def, args))
 }
 
 func nextOf(def *process.Step, args Args) string {
@@ -390,7 +439,7 @@ func (r *Run) Reject(as *Actor, step, note string) V {
 func (r *Run) Return(as *Actor, step, note string) V {
 	v := r.t.OK(as, "decide", decideArgs(r.Item(step), "returned", Args{"note": note}))
 	s := r.step(step)
-	s.state, s.escalation, s.item = "ready", nil, ""
+	s.state, s.escalation, s.item, s.since = "ready", nil, "", time.Time{}
 	if s.def.Kind == process.Task {
 		s.state = "waiting"
 	}

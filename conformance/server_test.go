@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -68,4 +69,25 @@ func pass(t *testing.T, report *conformance.Report) {
 		t.FailNow()
 	}
 	t.Log(report.Summary(), report.Took.Round(time.Millisecond))
+}
+
+// TestTheProtocolsOwnFixturesAreWorkedThrough takes another set than ours, the
+// one that the specification names.
+func TestTheProtocolsOwnFixturesAreWorkedThrough(t *testing.T) {
+	if servertest.Upstream() == "" {
+		t.Skip("the protocol's own fixtures are not beside the checkout")
+	}
+	fixtures, err := conformance.LoadFixtures(filepath.Join(servertest.Upstream(), "conformance", "fixtures"))
+	require.NoError(t, err)
+	s := servertest.Start(t)
+	report := conform(t, s.URL+"/mcp", configOf(t, s), func(o *conformance.Options) {
+		o.Fixtures, o.SkipSlow = fixtures, true
+		for name := range fixtures {
+			for _, way := range []string{"straight", "detour", "rescue", "broken-off"} {
+				o.Only = append(o.Only, "walk-"+name+"-"+way)
+			}
+			o.Only = append(o.Only, "listed-"+name)
+		}
+	})
+	pass(t, report)
 }

@@ -90,6 +90,9 @@ func (s *Suite) walksOf(f *Fixture) []Check {
 
 // listed compares the list_processes item with the file.
 func (t *T) listed(f *Fixture) {
+	if why := t.unpublished[f.Name]; why != "" {
+		t.Fail("%s", why)
+	}
 	p := f.Process
 	want := Args{"name": p.Name, "description": p.Description, "version": anything{}, "inputs": Args{}, "requires": perhaps{nil}}
 	if len(p.Inputs) > 0 {

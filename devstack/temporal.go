@@ -39,9 +39,10 @@ type TemporalOptions struct {
 	// SearchAttributes of the namespace `default`: name to type (Keyword, Bool,
 	// Datetime, …). Those a kept database lacks are added.
 	SearchAttributes map[string]string
-	// Log receives the server's messages and the progress of a build; nil
-	// drops them.
+	// Log receives the server's messages; nil drops them.
 	Log io.Writer
+	// Progress receives what a build has to say, which takes minutes; nil: Log.
+	Progress io.Writer
 }
 
 // Temporal is a running dev server that ends with this process.
@@ -88,7 +89,10 @@ func StartTemporal(ctx context.Context, opts TemporalOptions) (_ *Temporal, err 
 			t.lock.Unlock()
 		}
 	}()
-	bin, err := findTemporal(ctx, opts.Binary, dir, opts.Log)
+	if opts.Progress == nil {
+		opts.Progress = opts.Log
+	}
+	bin, err := findTemporal(ctx, opts.Binary, dir, opts.Progress)
 	if err != nil {
 		return nil, err
 	}

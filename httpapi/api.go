@@ -43,7 +43,13 @@ func New(ops Operations) http.Handler {
 	mux.Handle("/api/processes", methods{http.MethodGet: a.list, http.MethodPost: a.importProcess})
 	mux.Handle("/api/processes/{name}/roles", methods{http.MethodPut: a.bind})
 	mux.Handle("/api/processes/{name}/publish", methods{http.MethodPost: a.publish})
+	if reports, ok := ops.(CheckReports); ok {
+		mux.Handle("/api/processes/{name}/checks", methods{http.MethodGet: checksOf(reports)})
+	}
 	mux.Handle("/api/runs/{runId}", methods{http.MethodDelete: a.deleteRun})
+	if log, ok := ops.(AuditLog); ok {
+		mux.Handle("/api/audit", methods{http.MethodGet: auditOf(log)})
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, run.Refuse(run.NotFound, "the API has nothing at this address"))
 	})

@@ -14,7 +14,9 @@
 //	POST   /api/processes                  import; the body is the PROCESS.md
 //	PUT    /api/processes/{name}/roles     bind; the body is {"role": "group", …}
 //	POST   /api/processes/{name}/publish   make the draft a version
+//	GET    /api/processes/{name}/checks    how its checks compare with people; ?since=30d
 //	DELETE /api/runs/{runId}               delete a run that is over
+//	GET    /api/audit                      the audit log, for operators
 //
 // The API must be mounted behind identity/bearer, whose context it reads. File
 // links carry their own permission and schemas need none.

@@ -48,7 +48,7 @@ func serve(t *testing.T) *api {
 	d, err := identity.ParseDirectory([]byte(directory))
 	require.NoError(t, err)
 	pool := testenv.Pool(t)
-	return serveOps(t, &operations.Service{Pool: pool, Directory: d, Log: slog.New(slog.DiscardHandler)}, d, pool)
+	return serveOps(t, &operations.Service{Pool: pool, People: identity.PeopleOf(d), Log: slog.New(slog.DiscardHandler)}, d, pool)
 }
 
 func serveOps(t *testing.T, ops httpapi.Operations, d *identity.Directory, pool *pgxpool.Pool) *api {

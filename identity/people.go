@@ -36,6 +36,12 @@ type People struct {
 	Directories *Registry
 }
 
+// PeopleOf knows exactly who is in the directories, and takes what tokens say of
+// a person.
+func PeopleOf(directories ...*Directory) *People {
+	return &People{Policy: Policy{From: Claims}, Directories: NewRegistry(directories...)}
+}
+
 // Resolve reports whether a value of type `person` (spec §2.3) names someone of
 // the organization.
 func (p *People) Resolve(org, person string) bool {

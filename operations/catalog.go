@@ -175,7 +175,7 @@ func (s *Service) bindRoles(ctx context.Context, caller identity.Caller, name st
 		if _, ok := d.Roles[role]; !ok {
 			issues = append(issues, fmt.Sprintf("%s: not a role of this process", role))
 		}
-		if !s.Directory.HasGroup(group) {
+		if !s.People.HasGroup(caller.Org, group) {
 			issues = append(issues, fmt.Sprintf("%s: there is no group %q in the organization", role, group))
 		}
 	}
@@ -208,7 +208,7 @@ func (s *Service) publishProcess(ctx context.Context, caller identity.Caller, na
 		return Published{}, err
 	}
 	roles := bound(p, stored.Bindings)
-	if issues := s.unbound(roles); len(issues) > 0 {
+	if issues := s.unbound(caller.Org, roles); len(issues) > 0 {
 		return Published{}, run.Refuse(run.Invalid, "every role must be bound to a group", issues...)
 	}
 	document, err := json.Marshal(p)
@@ -225,13 +225,13 @@ func (s *Service) publishProcess(ctx context.Context, caller identity.Caller, na
 	return publishedOf(v, created)
 }
 
-func (s *Service) unbound(roles map[string]string) []string {
+func (s *Service) unbound(org string, roles map[string]string) []string {
 	var issues []string
 	for role, group := range roles {
 		switch {
 		case group == "":
 			issues = append(issues, fmt.Sprintf("%s: not bound to a group", role))
-		case !s.Directory.HasGroup(group):
+		case !s.People.HasGroup(org, group):
 			issues = append(issues, fmt.Sprintf("%s: bound to %q, a group that the organization no longer has", role, group))
 		}
 	}

@@ -40,12 +40,12 @@ func (s *Service) decide(ctx context.Context, caller identity.Caller, a decideAr
 	}
 	return s.write(ctx, write{
 		request: q,
-		command: run.Command{Decide: d},
+		command: run.Command{CheckSeconds: s.checkSeconds(), Decide: d},
 		facts: func(ctx context.Context, r *run.Run, c *run.Command) ([]string, error) {
 			if c.Decide.Decision != run.Completed {
 				return nil, nil
 			}
-			return s.verify(ctx, r, r.StepOfItem(c.Decide.ItemID), c.By, &c.Decide.Submission)
+			return s.verify(ctx, r, r.StepOfItem(c.Decide.ItemID), c.Decide.ItemID, c.By, &c.Decide.Submission)
 		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/run"
 	"github.com/agentprocess-temporal/server/schemas"
 )
 
@@ -29,7 +30,13 @@ type limits struct {
 	CheckStateBytes int      `json:"checkStateBytes"`
 }
 
+// runLimits are those of a run that starts now.
+func (s *Service) runLimits() run.Limits {
+	return run.Limits{RunDataBytes: s.RunDataBytes, Check: run.DefaultCheckLimits()}
+}
+
 func (s *Service) describe(context.Context, identity.Caller, struct{}) (any, error) {
+	l := s.runLimits()
 	return description{
 		Protocol: "agentprocess", Version: "core-2",
 		Profiles:       append([]string{}, s.Profiles...),
@@ -38,7 +45,8 @@ func (s *Service) describe(context.Context, identity.Caller, struct{}) (any, err
 		Tools:          slices.Clone(schemas.Tools()),
 		MaxUploadBytes: s.MaxUploadBytes,
 		Limits: limits{
-			RunDataBytes: s.RunDataBytes, CheckPass: 0.9, CheckConfidence: 0.8, CheckStateBytes: 64 << 10,
+			RunDataBytes: l.RunDataBytes, CheckPass: l.Check.Pass, CheckFail: l.Check.Fail,
+			CheckConfidence: l.Check.Confidence, CheckStateBytes: l.Check.StateBytes,
 		},
 	}, nil
 }

@@ -35,7 +35,5 @@ func (s *Service) getRun(ctx context.Context, caller identity.Caller, a getRunAr
 		return nil, err
 	}
 	r.Advance(now)
-	view := r.View()
-	view.Data = s.withURLs(caller.Org, view.Data)
-	return view, nil
+	return r.View().WithURLs(s.urls(caller.Org)), nil
 }

@@ -47,6 +47,7 @@ func (s *Service) getWork(ctx context.Context, caller identity.Caller, a getWork
 		// left out, and never listed as something it is not.
 		if caller.IsPerson() {
 			if item, ok := r.PersonWork(f.Key, by); ok {
+				item.WorkItem = item.WorkItem.WithURLs(s.urls(caller.Org))
 				result.Items = append(result.Items, item)
 			}
 		} else if item, ok := r.AgentWork(f.Key); ok {
@@ -60,5 +61,7 @@ func (s *Service) found(ctx context.Context, caller identity.Caller, process str
 	if caller.IsPerson() {
 		return records.PersonWork(ctx, s.Pool, caller.Org, caller.Assignees(), process, after, limit)
 	}
-	return records.AgentWork(ctx, s.Pool, records.WorkQuery{Org: caller.Org, Process: process, After: after, Limit: limit})
+	return records.AgentWork(ctx, s.Pool, records.WorkQuery{
+		Org: caller.Org, Process: process, Processes: caller.Processes, After: after, Limit: limit,
+	})
 }

@@ -69,12 +69,12 @@ func (s *Service) dress(ctx context.Context, org string, k *kept) (any, error) {
 		return nil, err
 	}
 	if k.Claim == nil {
-		view := *k.View
-		view.Body, view.Data = p.Body, s.withURLs(org, view.Data)
+		view := k.View.WithURLs(s.urls(org))
+		view.Body = p.Body
 		return view, nil
 	}
 	view := *k.Claim
-	view.Body, view.Data = p.Body, s.withURLs(org, view.Data)
+	view.Body, view.Data = p.Body, view.Data.WithURLs(s.urls(org))
 	view.Token, err = s.token(org, k)
 	return view, err
 }
@@ -85,7 +85,8 @@ func (s *Service) token(org string, k *kept) (string, error) {
 	})
 }
 
-func (s *Service) withURLs(org string, d run.Data) run.Data {
+// urls makes the links to files that a reader gets now (spec §5).
+func (s *Service) urls(org string) func(fileID string) string {
 	now := time.Now()
-	return d.WithURLs(func(id string) string { return s.Links.URL(org, id, now) })
+	return func(id string) string { return s.Links.URL(org, id, now) }
 }

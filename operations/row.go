@@ -27,7 +27,7 @@ func Row(r *run.Run) (records.Row, error) {
 }
 
 // offered lists what a run offers: agent steps, those that are claimed from the
-// moment their lease ends, and open work items.
+// moment their lease ends unless it is held, and open work items.
 func offered(r *run.Run) []records.Work {
 	var work []records.Work
 	for i := range r.Steps {
@@ -40,7 +40,7 @@ func offered(r *run.Run) []records.Work {
 			})
 		case s.State == run.StepReady:
 			work = append(work, records.Work{Key: s.ID, Agent: true, StepID: s.ID, Process: r.Record.Process, Available: s.Since})
-		case s.State == run.StepClaimed:
+		case s.State == run.StepClaimed && s.Claim.Checking.IsZero():
 			work = append(work, records.Work{Key: s.ID, Agent: true, StepID: s.ID, Process: r.Record.Process, Available: s.Claim.ExpiresAt})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agentprocess-temporal/server/files"
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/internal/keyring"
+	"github.com/agentprocess-temporal/server/process"
 	"github.com/agentprocess-temporal/server/run"
 )
 
@@ -30,6 +31,8 @@ type Config struct {
 	TaskQueue string
 	// Profiles are the profiles that the server offers.
 	Profiles []string
+	// CheckTry is how long one try of the evaluator may take, in whole seconds.
+	CheckTry time.Duration
 }
 
 // Defaults and bounds. Ten updates at the cap must fit into one workflow task,
@@ -42,8 +45,12 @@ const (
 	DefaultTaskQueue      = "agentprocess"
 )
 
-// Profiles that this server can offer.
-const ProfileParallel = "parallel-1"
+// Profiles that this server can offer: the second one while an evaluator is
+// configured.
+const (
+	ProfileParallel = process.ParallelProfile
+	ProfileCheck    = process.CheckProfile
+)
 
 // Service carries the operations out.
 type Service struct {
@@ -54,9 +61,9 @@ type Service struct {
 	Tokens *keyring.Ring
 	Secret []byte
 	Links  files.Links
-	// Directory says who the organization knows.
-	Directory *identity.Directory
-	Log       *slog.Logger
+	// People says who the organizations know.
+	People *identity.People
+	Log    *slog.Logger
 	// Observe, if set, is told how long each stage of a write took. It is called
 	// by many goroutines at once, on the way of the write: it must not wait.
 	Observe func(tool, stage string, took time.Duration)

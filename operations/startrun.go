@@ -108,9 +108,9 @@ func (s *Service) prepare(ctx context.Context, q request, a startArguments) (*ru
 	if err := json.Unmarshal(v.Document, p); err != nil {
 		return nil, fmt.Errorf("stored process %q version %d: %w", v.Name, v.Number, err)
 	}
-	limits := run.Limits{RunDataBytes: s.RunDataBytes}
+	limits := s.runLimits()
 	by := actor(q.caller)
-	if err := run.CheckStart(p, a.Inputs, by, limits, s.unknownPersons(p.Inputs, a.Inputs)); err != nil {
+	if err := run.CheckStart(p, a.Inputs, by, limits, s.unknownPersons(q.caller.Org, p.Inputs, a.Inputs)); err != nil {
 		return nil, err
 	}
 	if a.Mode == "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentprocess-temporal/server/identity/audit"
 	"github.com/agentprocess-temporal/server/internal/faults/faultpoint"
 	"github.com/agentprocess-temporal/server/ledger"
 	"github.com/agentprocess-temporal/server/records"
@@ -40,6 +41,7 @@ func (s *Service) Store(ctx context.Context, p workflows.Projection) error {
 			return err
 		}
 		ledger.QueueDone(b, entry)
+		audit.QueueRecovered(b, r.Org, q.Tool, r.ID, q.ID)
 	}
 	if err := s.Pool.SendBatch(ctx, b).Close(); err != nil {
 		return err

@@ -36,7 +36,8 @@ const maxIssues = 16 << 10
 // that its files exist unchanged and its persons are known. One that cannot be
 // accepted, and is too large to travel or has issues that are, does not travel:
 // some of its issues do, for the handoff, and the caller gets those returned.
-func (s *Service) verify(ctx context.Context, r *run.Run, stepID string, by run.Actor, sub *run.Submission) (issues []string, err error) {
+// itemID is the work item that a person completes with it, if any.
+func (s *Service) verify(ctx context.Context, r *run.Run, stepID, itemID string, by run.Actor, sub *run.Submission) (issues []string, err error) {
 	step := r.Process.Step(stepID)
 	if step == nil {
 		return nil, nil // the run refuses it
@@ -57,8 +58,8 @@ func (s *Service) verify(ctx context.Context, r *run.Run, stepID string, by run.
 			sub.Files[id] = run.File{SHA256: f.SHA256, Intact: f.Intact}
 		}
 	}
-	sub.UnknownPersons = s.unknownPersons(step.Output, sub.Output)
-	issues = run.Acceptance(step, by, *sub)
+	sub.UnknownPersons = s.unknownPersons(r.Org, step.Output, sub.Output)
+	issues = run.Acceptance(step, by, r.WithCandidate(itemID, *sub))
 	travels := sizeOf(issues)
 	if sub.Next != nil {
 		travels += len(*sub.Next) // no route is as long
@@ -94,14 +95,14 @@ func some(issues []string) []string {
 	return kept
 }
 
-// unknownPersons lists the person values that the directory does not know.
-func (s *Service) unknownPersons(fields process.Fields, value json.RawMessage) []string {
+// unknownPersons lists the person values that the organization does not know.
+func (s *Service) unknownPersons(org string, fields process.Fields, value json.RawMessage) []string {
 	if len(fields) == 0 || len(value) == 0 {
 		return nil
 	}
 	var unknown []string
 	for _, p := range fields.Persons(value) {
-		if !s.Directory.Resolve(p.Value) {
+		if !s.People.Resolve(org, p.Value) {
 			unknown = append(unknown, p.Value)
 		}
 	}

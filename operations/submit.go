@@ -22,9 +22,9 @@ func (s *Service) submit(ctx context.Context, caller identity.Caller, a submitAr
 	}
 	return s.write(ctx, write{
 		request: q,
-		command: run.Command{Submit: &run.SubmitStep{Holder: holder, Submission: a.submission()}},
+		command: run.Command{CheckSeconds: s.checkSeconds(), Submit: &run.SubmitStep{Holder: holder, Submission: a.submission()}},
 		facts: func(ctx context.Context, r *run.Run, c *run.Command) ([]string, error) {
-			return s.verify(ctx, r, holder.StepID, c.By, &c.Submit.Submission)
+			return s.verify(ctx, r, holder.StepID, "", c.By, &c.Submit.Submission)
 		},
 	})
 }

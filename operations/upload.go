@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentprocess-temporal/server/files"
 	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/identity/audit"
 	"github.com/agentprocess-temporal/server/ledger"
 	"github.com/agentprocess-temporal/server/run"
 )
@@ -91,6 +92,7 @@ func (s *Service) store(ctx context.Context, q request, attempt string, notAfter
 		again = tag.RowsAffected() == 0
 		return nil
 	})
+	audit.Queue(ctx, b, "", audit.OK)
 	err = s.Pool.SendBatch(ctx, b).Close()
 	return result, again && err == nil, err
 }

@@ -14,12 +14,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/identity/audit"
 	"github.com/agentprocess-temporal/server/internal/canonical"
 	"github.com/agentprocess-temporal/server/internal/faults/faultpoint"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/ledger"
 	"github.com/agentprocess-temporal/server/records"
 	"github.com/agentprocess-temporal/server/run"
+	"github.com/agentprocess-temporal/server/workflows"
 )
 
 const (
@@ -29,6 +31,18 @@ const (
 	// answerWithin bounds how long a caller waits for the run.
 	answerWithin = 15 * time.Second
 )
+
+// answerWithin bounds how long a caller waits, with time for a check where the
+// write may need one.
+func (s *Service) answerWithin(c *run.Command) time.Duration {
+	if c.CheckSeconds == 0 {
+		return answerWithin
+	}
+	return max(answerWithin, workflows.CheckLasts(s.CheckTry)+besidesCheck)
+}
+
+// besidesCheck is what a write with a check takes apart from the check, at most.
+const besidesCheck = 2 * time.Second
 
 // request is one call of a write, whatever it writes.
 type request struct {
@@ -65,7 +79,7 @@ type write struct {
 }
 
 func (s *Service) write(ctx context.Context, w write) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, s.answerWithin(&w.command))
 	defer cancel()
 	w.command.RequestID, w.command.Digest = w.id, hex.EncodeToString(w.digest)
 	w.command.By = actor(w.caller)
@@ -93,6 +107,9 @@ func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool
 	}
 	if row == nil {
 		return nil, false, run.Refuse(run.NotFound, "no such run")
+	}
+	if w.command.Claim != nil && !w.caller.MayWork(row.Process) {
+		return nil, false, run.Refuse(run.Forbidden, "this agent does not work on runs of this process")
 	}
 	r, err := s.open(ctx, w.caller.Org, row.Record)
 	if err != nil {
@@ -132,10 +149,10 @@ func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool
 		if issues != nil {
 			refused.Issues = issues
 		}
-		if err := s.applyRefused(ctx, written.Record); err != nil {
+		if err := s.applyRefused(ctx, written.Record, refused.Code); err != nil {
 			return nil, false, err
 		}
-		return nil, false, s.giveUp(ctx, w.request, attempt, refused)
+		return nil, false, s.release(ctx, w.request, attempt, refused)
 	}
 	r = run.Open(r.Process, written.Record)
 	kept := keep(r, w.tool, written.Outcome)
@@ -218,11 +235,19 @@ func (s *Service) reserve(ctx context.Context, q request, entry *ledger.Entry, n
 // run may yet carry the write out, and the reservation stays.
 func (s *Service) giveUp(ctx context.Context, q request, attempt string, err error) error {
 	if refused, ok := err.(*run.Error); ok && refused.Code != run.Retry {
-		if err := ledger.Release(ctx, s.Pool, q.caller.Org, q.id, attempt); err != nil {
-			return err
-		}
+		return s.release(ctx, q, attempt, refused)
 	}
 	return err
+}
+
+// release frees the requestId of a write whose outcome is known: it was refused.
+// A check that was not answered is one, although the code is retry: Temporal would
+// give the same answer to the same attempt again.
+func (s *Service) release(ctx context.Context, q request, attempt string, refused *run.Error) error {
+	if err := ledger.Release(ctx, s.Pool, q.caller.Org, q.id, attempt); err != nil {
+		return err
+	}
+	return refused
 }
 
 // apply stores the record and the result in one transaction. settled means that
@@ -246,18 +271,20 @@ func (s *Service) apply(ctx context.Context, q request, attempt string, notAfter
 		settled = tag.RowsAffected() == 0
 		return nil
 	})
+	audit.Queue(ctx, b, r.ID, audit.OK)
 	err = s.Pool.SendBatch(ctx, b).Close()
 	return settled && err == nil, err
 }
 
 // applyRefused stores the record of a submission that was not accepted: its
 // handoff changed.
-func (s *Service) applyRefused(ctx context.Context, record run.Record) error {
+func (s *Service) applyRefused(ctx context.Context, record run.Record, code run.Code) error {
 	row, err := Row(run.Open(nil, record))
 	if err != nil {
 		return err
 	}
 	b := newBatch()
 	records.QueueApply(b, row)
+	audit.Queue(ctx, b, record.ID, string(code))
 	return s.Pool.SendBatch(ctx, b).Close()
 }

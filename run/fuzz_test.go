@@ -33,7 +33,7 @@ func FuzzExecute(f *testing.F) {
 		f.Add([]byte(seed), int64(60))
 		f.Add([]byte(seed), int64(1<<40))
 	}
-	processes := []string{everything, screening, rework, waits, byPath}
+	processes := []string{everything, screening, rework, waits, byPath, threeKinds, checkedTask}
 	f.Fuzz(func(t *testing.T, text []byte, seconds int64) {
 		for _, front := range processes {
 			r := run.New(startOf(parse(t, front)), epoch)

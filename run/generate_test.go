@@ -103,6 +103,15 @@ func (g *generator) step(id, kind, next string, onward []string) map[string]any 
 		if g.chance(20, "evidence") {
 			step["evidence"] = []string{"file"}
 		}
+		if g.chance(35, "check") {
+			step["check"] = []any{
+				map[string]any{"ask": "Is it so?", "pass": 0.8, "fail": 0.3},
+				map[string]any{"ask": "What is it?", "one_of": map[string]any{"good": "Good.", "bad": "Bad."}, "pass": []string{"good"}},
+			}
+			if g.chance(30, "advisory") {
+				step["advisory"] = true
+			}
+		}
 		if len(onward) > 1 && g.chance(40, "routes") {
 			other := rapid.SampledFrom(onward[1:]).Draw(g.t, "other")
 			step["next"] = []any{next, map[string]any{"to": other, "when": "It helps."}}

@@ -42,6 +42,9 @@ func checkChange(t require.TestingT, before, after *run.Run, o run.Outcome, err 
 	switch {
 	case err != nil || after.Seq == before.Seq:
 		require.Equal(t, asJSON(t, before), asJSON(t, after), "a refusal and a replay change nothing")
+	case o.Refusal != nil && o.Refusal.Code == run.Retry:
+		require.Equal(t, asJSON(t, before.Data), asJSON(t, after.Data), "a check that nobody answers changes nothing")
+		require.Len(t, after.Requests, len(before.Requests))
 	case o.Refusal != nil:
 		require.Equal(t, run.NotAccepted, o.Refusal.Code)
 		require.NotEmpty(t, o.Refusal.Issues)
@@ -74,12 +77,13 @@ func checkHistory(t require.TestingT, before, after *run.Run) {
 
 // recorded lists all completions of a step, the current one last.
 func recorded(r *run.Run, id string) []run.Completion {
+	all := []run.Completion{}
 	d := r.Data.Steps[id]
 	if d == nil {
-		return nil
+		return all
 	}
-	all := slices.Clone(d.History)
-	if d.Completion != nil {
+	all = append(all, d.History...)
+	if d.Completion != nil && d.By != "" { // else a verdict that waits
 		all = append(all, *d.Completion)
 	}
 	return all
@@ -164,12 +168,28 @@ func checkStep(t require.TestingT, r *run.Run, s *run.Step, step *process.Step) 
 	}
 	var c *run.Completion
 	if d := r.Data.Steps[s.ID]; d != nil {
-		c = d.Completion
+		if c = d.Completion; c != nil && c.By == "" {
+			checkWaiting(t, r, s, c)
+			c = nil
+		}
 		require.True(t, slices.IsSortedFunc(d.History, func(a, b run.Completion) int { return a.At.Compare(b.At) }))
 		require.NotEqual(t, process.Finish, step.Kind, "a finish records nothing")
 		require.NotEqual(t, process.Parallel, step.Kind, "a parallel step records nothing")
 	}
 	checkCurrent(t, r, s, step, c)
+}
+
+// checkWaiting: a verdict in run data without a completion is one that waits on a
+// person, or did when the run ended (check profile §3).
+func checkWaiting(t require.TestingT, r *run.Run, s *run.Step, c *run.Completion) {
+	require.Equal(t, run.Completion{Check: c.Check}, *c)
+	require.Equal(t, run.Unsure, c.Check.Verdict)
+	if r.Over() {
+		require.Equal(t, run.StepCancelled, s.State)
+		return
+	}
+	require.Equal(t, c.Check, s.Item.Escalation.Check)
+	require.NotNil(t, s.Item.Escalation.Candidate)
 }
 
 // checkCurrent: how the state of a step and what it recorded go together.

@@ -14,11 +14,29 @@ import (
 )
 
 // executed is a command that was not refused, and when; done unless it was a
-// submission that was not accepted.
+// submission that was not accepted, or one whose check only begins.
 type executed struct {
 	c    run.Command
 	at   time.Time
 	done bool
+	// checking begins a check, answers end it.
+	checking bool
+	answers  *run.Answers
+}
+
+// again does the same to another run.
+func (e executed) again(r *run.Run) *run.Error {
+	switch {
+	case e.checking:
+		r.BeginCheck(e.c, e.at)
+	case e.answers != nil:
+		_, err := r.ExecuteChecked(e.c, *e.answers, e.at)
+		return err
+	default:
+		_, err := r.Execute(e.c, e.at)
+		return err
+	}
+	return nil
 }
 
 // TestEveryRunKeepsTheGuarantees drives random runs of random processes, and
@@ -45,6 +63,7 @@ func TestEveryRunKeepsTheGuarantees(t *testing.T) {
 		carried := carriedOn(t, r)
 		now := epoch
 		var log []executed
+		var pending []run.Command // whose check is not answered yet
 		for i := range rapid.SampledFrom([]int{5, 20, 40}).Draw(t, "commands") {
 			now = d.later(now)
 			advanceTheSame(t, r, now)
@@ -54,17 +73,42 @@ func TestEveryRunKeepsTheGuarantees(t *testing.T) {
 			c.Digest, c.NotAfter = c.RequestID, now.Add(time.Minute)
 			c.Attempt = "t_" + c.RequestID
 			d.snapshots = append(d.snapshots, r.Snapshot)
-			o, err := carry(t, r, c, now)
-			note(seen, c, o, err)
+			e := executed{c: c, at: now}
+			var o run.Outcome
+			var err *run.Error
+			switch {
+			case len(pending) > 0 && d.chance(50, "answer"):
+				e.c, e.answers = pending[0], d.answers(pending[0])
+				pending = pending[1:]
+				o, err = carryChecked(t, r, e.c, *e.answers, now)
+			case r.NeedsCheck(c, now):
+				e.checking = true
+				require.NotNil(t, r.BeginCheck(c, now))
+				checkState(t, r)
+				pending = append(pending, c)
+			default:
+				o, err = carry(t, r, c, now)
+			}
+			if !e.checking {
+				note(seen, e.c, o, err)
+			}
+			e.done = err == nil && o.Refusal == nil && !e.checking
 			if err == nil {
-				log = append(log, executed{c, now, o.Refusal == nil})
+				log = append(log, e)
 			}
 			if o.Claim != nil {
 				d.granted = append(d.granted, *o.Claim)
 			}
+			if seen["held"] += held(r); err == nil && e.answers != nil && o.Refusal == nil {
+				for i := range r.Steps {
+					if item := r.Steps[i].Item; item != nil && item.Escalation != nil && item.Escalation.Check != nil {
+						seen["escalated by a check"]++
+					}
+				}
+			}
 			oldTokensAreStale(t, d, now)
 			agentsDecideNothing(t, r, now)
-			carried = carryOn(t, carried, c, now)
+			carried = carryOn(t, carried, e)
 			require.Equal(t, asJSON(t, r), asJSON(t, carried), "continuing as new changes nothing")
 			if r.Over() && rapid.Bool().Draw(t, "enough") {
 				break
@@ -74,8 +118,7 @@ func TestEveryRunKeepsTheGuarantees(t *testing.T) {
 		require.Equal(t, frozen, asJSON(t, p), "a run pins its version for life (spec §6 rule 5)")
 		again := run.New(start, epoch)
 		for _, a := range log {
-			_, err := again.Execute(a.c, a.at)
-			require.Nil(t, err)
+			require.Nil(t, a.again(again))
 		}
 		again.Advance(now)
 		require.Equal(t, asJSON(t, r.Record), asJSON(t, again.Record), "the record is a function of the accepted commands")
@@ -89,6 +132,9 @@ func TestEveryRunKeepsTheGuarantees(t *testing.T) {
 			}
 		}
 		seen["state "+string(r.State)]++
+		for _, j := range r.Judged {
+			seen["judged "+string(j.Decided)]++
+		}
 		for i := range r.Steps {
 			if len(recorded(r, r.Steps[i].ID)) > 1 {
 				seen["history"]++
@@ -100,10 +146,20 @@ func TestEveryRunKeepsTheGuarantees(t *testing.T) {
 	})
 	if !t.Failed() {
 		t.Log(seen)
-		for _, want := range []string{"claim", "submit", "decide", "send_event", "submit stale", "state ended", "forked", "history"} {
+		for _, want := range []string{"claim", "submit", "decide", "send_event", "submit stale", "submit retry", "held", "escalated by a check", "state ended", "forked", "history"} {
 			require.NotZero(t, seen[want], "the generator never reached: %s", want)
 		}
 	}
+}
+
+// held are the claims whose submissions are being checked.
+func held(r *run.Run) (n int) {
+	for i := range r.Steps {
+		if c := r.Steps[i].Claim; c != nil && !c.Checking.IsZero() {
+			n++
+		}
+	}
+	return n
 }
 
 func note(seen map[string]int, c run.Command, o run.Outcome, err *run.Error) {
@@ -142,13 +198,38 @@ func carriedOn(t *rapid.T, r *run.Run) *run.Run {
 	return back
 }
 
-func carryOn(t *rapid.T, r *run.Run, c run.Command, now time.Time) *run.Run {
+func carryOn(t *rapid.T, r *run.Run, e executed) *run.Run {
 	var again run.Command
-	if json.Unmarshal([]byte(sound(c)), &again) != nil {
-		again = c // a command with broken JSON cannot be carried itself
+	if json.Unmarshal([]byte(sound(e.c)), &again) == nil { // else a command with broken JSON cannot be carried itself
+		e.c = again
 	}
-	_, _ = r.Execute(again, now)
+	_ = e.again(r)
 	return carriedOn(t, r)
+}
+
+// carryChecked is carry for a write whose check is answered.
+func carryChecked(t *rapid.T, r *run.Run, c run.Command, a run.Answers, now time.Time) (run.Outcome, *run.Error) {
+	before := r.Clone()
+	before.Advance(now)
+	o, err := r.ExecuteChecked(c, a, now)
+	checkState(t, r)
+	checkOrder(t, before, r)
+	checkHistory(t, before, r)
+	require.Equal(t, asJSON(t, before.Data) == asJSON(t, r.Data), before.Snapshot == r.Snapshot)
+	if err != nil || (o.Refusal != nil) {
+		require.Equal(t, asJSON(t, before.Data), asJSON(t, r.Data), "what is refused changes no run data")
+	}
+	return o, err
+}
+
+// answers draws what an evaluator says about a submission.
+func (d *driver) answers(c run.Command) *run.Answers {
+	if d.chance(15, "silence") {
+		return &run.Answers{}
+	}
+	p := pick(d.t, "p", 0.1, 0.3, 0.5, 0.8, 0.8, 1)
+	a := answered(yes(p), named(pick(d.t, "name", "good", "good", "good", "bad", "ugly"), pick(d.t, "confidence", 0.5, 0.9, 1)))
+	return &a
 }
 
 func sound(c run.Command) string {
@@ -171,7 +252,8 @@ func oldTokensAreStale(t *rapid.T, d *driver, now time.Time) {
 		case run.Forbidden:
 			live++
 			require.Equal(t, g.Number, stepOf(d.r, g.StepID).Claim.Number)
-			require.True(t, g.ExpiresAt.After(now))
+			claim := stepOf(d.r, g.StepID).Claim
+			require.True(t, claim.ExpiresAt.After(now) || !claim.Checking.IsZero())
 		case run.Conflict:
 			require.True(t, d.r.Over())
 		default:

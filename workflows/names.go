@@ -26,6 +26,7 @@ const (
 	// The activities.
 	ActivityProject   = "Project"
 	ActivityNotify    = "Notify"
+	ActivityEvaluate  = "Evaluate"
 	ActivityReconcile = "ReconcileAll"
 )
 

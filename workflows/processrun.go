@@ -83,8 +83,9 @@ func (w *processRun) loop(ctx workflow.Context) (Result, error) {
 			cancelled = ctx.Err()
 			w.cancel(own)
 		}
-		if w.r.Advance(workflow.Now(own)) {
-			w.stale = true
+		if changed := w.r.Advance(workflow.Now(own)); changed || w.woken {
+			// Awake anyway: what a front end may have left unstored is stored, too.
+			w.stale = w.stale || changed || w.r.CountUnstored() > 0
 			w.show(own)
 		}
 		w.prepareToClose(own)
@@ -215,14 +216,26 @@ func (w *processRun) validate(ctx workflow.Context, c run.Command) error {
 	if err := w.r.Check(c, workflow.Now(ctx)); err != nil {
 		return Refusal(err)
 	}
+	if w.leaving(ctx) && w.r.NeedsCheck(c, workflow.Now(ctx)) {
+		return Refusal(run.Refuse(run.Retry, "the run is about to go on in a new history, which a check would hold up; send the call again with the same requestId"))
+	}
 	return nil
 }
 
 func (w *processRun) write(ctx workflow.Context, c run.Command) (Written, error) {
 	before := w.r.Seq
+	if q := w.r.BeginCheck(c, workflow.Now(ctx)); q != nil {
+		return w.check(ctx, c, q, before)
+	}
 	o, err := w.r.Execute(c, workflow.Now(ctx))
+	return w.written(ctx, before, o, err)
+}
+
+// written is what an update returns of a write; before is the record's number
+// when it began.
+func (w *processRun) written(ctx workflow.Context, before int64, o run.Outcome, err *run.Error) (Written, error) {
 	if w.r.Seq != before {
-		w.show(ctx)
+		w.showAs(ctx, false)
 	}
 	if err != nil {
 		w.stale = w.stale || w.r.Seq != before // a deadline, and nobody gets the record

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
 
@@ -127,6 +128,40 @@ steps:
 		s.cancel(id)
 		return id
 	},
+	"checked": func(s *live) string {
+		id := s.begin(`steps:
+  - { id: work, agent: Do it., output: { text: string }, check: [{ ask: Is it done?, fail: 0.5 }], next: sign }
+  - { id: sign, person: who, task: Sign it., output: { text: string }, check: [{ ask: Is it signed?, fail: 0.5 }], advisory: true, next: end }
+  - { id: end, finish: done }`, nil)
+		token := s.claim(id, "work")
+		done := func(text string) Args {
+			return Args{"token": token, "summary": "Did it.", "output": Args{"text": text}, "requestId": ID()}
+		}
+		s.Refused(run.Retry, A1, "submit", done("silence"))
+		s.Refused(run.NotAccepted, A1, "submit", done("0.1"))
+		Must[run.View](s.Server, A1, "submit", done("0.6"))
+		s.decide(id, Boss, Args{"decision": "returned", "note": "again"})
+		token = s.claim(id, "work")
+		args := done("0.6") // the history is long by now, and a check waits for the next one
+		eventually(s.t, "the submission", func() bool { return s.Call(A1, "submit", args).OK })
+		s.decide(id, Boss, Args{"decision": "completed"})
+		s.decide(id, Omar, Args{"decision": "completed", "output": Args{"text": "silence"}})
+		return id
+	},
+	"cancelled-during-a-check": func(s *live) string {
+		id := s.begin(`steps:
+  - { id: work, agent: Do it., output: { text: string }, check: Is it done?, next: end }
+  - { id: end, finish: done }`, nil)
+		token := s.claim(id, "work")
+		refused := make(chan *run.Error, 1)
+		go func() {
+			refused <- s.Call(A1, "submit", Args{"token": token, "summary": "Did it.", "output": Args{"text": "wait"}, "requestId": ID()}).Error
+		}()
+		eventually(s.t, "the check", func() bool { return count(s.history(id), enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED) > 0 })
+		s.cancel(id)
+		require.Equal(s.t, []string{"run_ended"}, (<-refused).Issues)
+		return id
+	},
 	"continued": func(s *live) string {
 		id := s.begin(asksAndWaits, nil)
 		token := s.claim(id, "work")
@@ -173,7 +208,11 @@ func TestRecordHistories(t *testing.T) {
 	for name, play := range plays {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startLive(t, func(o *server.Options) { o.Temporal.Identity = "recorder"; o.Lease = 5 * time.Second })
+			s := startLive(t, func(o *server.Options) {
+				o.Temporal.Identity = "recorder"
+				o.Lease = 5 * time.Second
+				o.Evaluator = stated{}
+			})
 			id := play(s)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()

@@ -21,7 +21,14 @@ type shown struct {
 
 // show brings what operators see in the Temporal UI up to date. Search
 // attributes cost an event, so they are written when they change only.
-func (w *processRun) show(ctx workflow.Context) {
+func (w *processRun) show(ctx workflow.Context) { w.showAs(ctx, true) }
+
+// showAs is show; with exact false, the search attribute for the open steps may
+// lag while agents hand a run on to each other: writing it costs Temporal half
+// as much as the write itself, and the timer of the last lease brings it up to
+// date. The details are always exact, and so are the attributes of a run that
+// waits.
+func (w *processRun) showAs(ctx workflow.Context, exact bool) {
 	workflow.SetCurrentDetails(ctx, Details(w.r))
 	now := shown{state: string(w.r.State)}
 	for i := range w.r.Steps {
@@ -29,6 +36,9 @@ func (w *processRun) show(ctx workflow.Context) {
 			now.steps = append(now.steps, s.ID)
 			now.overdue = now.overdue || s.Overdue
 		}
+	}
+	if !exact && now.state == string(run.Active) && now.state == w.shown.state && now.overdue == w.shown.overdue {
+		return
 	}
 	var updates []temporal.SearchAttributeUpdate
 	if now.state != w.shown.state {
@@ -87,6 +97,9 @@ func Details(r *run.Run) string {
 
 func status(s *run.Step) string {
 	state := string(s.State)
+	if s.Claim != nil && !s.Claim.Checking.IsZero() {
+		state += ", being checked"
+	}
 	if s.Item != nil && s.Item.Escalation != nil {
 		state += ", escalated"
 	}

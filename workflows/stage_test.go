@@ -46,12 +46,16 @@ type stage struct {
 	// project and notify stand for the activities, if set.
 	project func(workflows.Projection) error
 	notify  func(workflows.Delivery) error
-	stored  []workflows.Projection
-	told    []run.Notification
+	// evaluate answers checks; without it nothing does.
+	evaluate func(run.CheckRequest) (run.Answers, error)
+	stored   []workflows.Projection
+	told     []run.Notification
 	// timers are the lengths of the timers that were set, in order.
 	timers   []time.Duration
 	canceled int
-	answers  map[string]*answer
+	// checks counts the tries at checks.
+	checks  int
+	answers map[string]*answer
 }
 
 // answer is what came of an update.
@@ -96,6 +100,13 @@ func newStage(t testing.TB) *stage {
 		s.told = append(s.told, d.Notifications...)
 		return nil
 	}, activity.RegisterOptions{Name: workflows.ActivityNotify})
+	s.RegisterActivityWithOptions(func(_ context.Context, q run.CheckRequest) (run.Answers, error) {
+		s.checks++
+		if s.evaluate == nil {
+			return run.Answers{}, errDown
+		}
+		return s.evaluate(q)
+	}, activity.RegisterOptions{Name: workflows.ActivityEvaluate})
 	s.SetOnTimerScheduledListener(func(_ string, d time.Duration) { s.timers = append(s.timers, d) })
 	s.SetOnTimerCanceledListener(func(string) { s.canceled++ })
 	return s

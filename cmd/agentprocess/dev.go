@@ -18,6 +18,7 @@ import (
 
 func newDevCommand() *cobra.Command {
 	o := stack.Options{DefaultDirectory: examples.Directory}
+	var answers evaluatorFlags
 	c := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything on this machine: Postgres, Temporal with its UI, and the server",
@@ -29,6 +30,7 @@ same --data goes on where it was.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			o.ServerArgs = answers.args()
 			return runDev(ctx, o, c.OutOrStdout())
 		},
 	}
@@ -36,6 +38,7 @@ same --data goes on where it was.`,
 	c.Flags().StringVar(&o.Addr, "addr", "127.0.0.1:8080", "address of the server; port 0, or one that is taken, gives a free one")
 	c.Flags().StringVar(&o.Directory, "directory", "", "directory file: people, groups, operators, agents (default: one with four people and two agents)")
 	c.Flags().DurationVar(&o.Lease, "lease", 10*time.Minute, "how long a claim lasts")
+	answers.flags(c.Flags())
 	return c
 }
 

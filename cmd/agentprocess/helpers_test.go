@@ -110,7 +110,7 @@ func startStack(t *testing.T) *testStack {
 		s.info.Tokens[id], err = issuer.Issue(caller, time.Hour)
 		require.NoError(t, err)
 	}
-	service := &operations.Service{Pool: testenv.Pool(t), Directory: directory, Log: slog.New(slog.DiscardHandler)}
+	service := &operations.Service{Pool: testenv.Pool(t), People: identity.PeopleOf(directory), Log: slog.New(slog.DiscardHandler)}
 	api := bearer.Middleware(identity.NewVerifier(stack.Issuer, stack.Audience, public), httpapi.New(service))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {

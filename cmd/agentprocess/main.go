@@ -17,7 +17,7 @@ import (
 // that brings another adds it here, or from its own init.
 var commands = map[string][]func() *cobra.Command{
 	groupWrite:   {newValidateCommand, newHashCommand, newMapCommand},
-	groupCatalog: {newImportCommand, newBindCommand, newPublishCommand, newProcessesCommand, newRunsCommand},
+	groupCatalog: {newImportCommand, newBindCommand, newPublishCommand, newProcessesCommand, newRunsCommand, newChecksCommand},
 	groupServe:   {newDevCommand, newTokenCommand, newServerCommand, newMigrateCommand, newSetupTemporalCommand},
 }
 

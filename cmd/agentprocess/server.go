@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 
 	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/identity/trust"
 	"github.com/agentprocess-temporal/server/internal/keyring"
 	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/internal/server"
@@ -22,11 +24,12 @@ import (
 
 type serverFlags struct {
 	addr, publicURL, postgres, taskQueue string
-	directory, keys, secret              string
+	directory, identity, keys, secret    string
 	tokenKey, issuer, audience           string
 	payloadKeys, codecOrigins            string
 	lease                                time.Duration
 	runData, upload                      int
+	evaluator                            evaluatorFlags
 }
 
 func newServerCommand() *cobra.Command {
@@ -51,10 +54,11 @@ Before the first start, run ` + "`agentprocess migrate`" + ` and ` + "`agentproc
 	fl.StringVar(&f.publicURL, "public-url", env("AGENTPROCESS_PUBLIC_URL", ""), "how callers reach the server, for file links (AGENTPROCESS_PUBLIC_URL)")
 	fl.StringVar(&f.postgres, "postgres", "", "Postgres DSN (AGENTPROCESS_POSTGRES)")
 	fl.StringVar(&f.taskQueue, "task-queue", env("AGENTPROCESS_TASK_QUEUE", ""), "Temporal task queue (AGENTPROCESS_TASK_QUEUE; default agentprocess)")
-	fl.StringVar(&f.directory, "directory", env("AGENTPROCESS_DIRECTORY", ""), "file with people, groups, operators and agents (AGENTPROCESS_DIRECTORY)")
+	fl.StringVar(&f.identity, "identity", env("AGENTPROCESS_IDENTITY", ""), "file with the token issuers to trust, see docs/identity.md (AGENTPROCESS_IDENTITY)")
+	fl.StringVar(&f.directory, "directory", env("AGENTPROCESS_DIRECTORY", ""), "files with people, groups, operators and agents, one an organization, separated by commas (AGENTPROCESS_DIRECTORY)")
 	fl.StringVar(&f.keys, "keys", env("AGENTPROCESS_KEYS", ""), "file with the keys that sign claim tokens and file links (AGENTPROCESS_KEYS)")
 	fl.StringVar(&f.secret, "secret", env("AGENTPROCESS_SECRET", ""), "file with the secret that run ids are made with (AGENTPROCESS_SECRET)")
-	fl.StringVar(&f.tokenKey, "token-key", env("AGENTPROCESS_TOKEN_KEY", ""), "file with the public key that verifies bearer tokens (AGENTPROCESS_TOKEN_KEY)")
+	fl.StringVar(&f.tokenKey, "token-key", env("AGENTPROCESS_TOKEN_KEY", ""), "for development: file with a public key that verifies bearer tokens (AGENTPROCESS_TOKEN_KEY)")
 	fl.StringVar(&f.issuer, "token-issuer", env("AGENTPROCESS_TOKEN_ISSUER", ""), "issuer of bearer tokens (AGENTPROCESS_TOKEN_ISSUER)")
 	fl.StringVar(&f.audience, "token-audience", env("AGENTPROCESS_TOKEN_AUDIENCE", "agentprocess"), "audience of bearer tokens (AGENTPROCESS_TOKEN_AUDIENCE)")
 	fl.StringVar(&f.payloadKeys, "payload-keys", env("AGENTPROCESS_PAYLOAD_KEYS", ""), "file with keys that encrypt business data in Temporal (AGENTPROCESS_PAYLOAD_KEYS; default: not encrypted)")
@@ -62,6 +66,7 @@ Before the first start, run ` + "`agentprocess migrate`" + ` and ` + "`agentproc
 	fl.DurationVar(&f.lease, "lease", 0, "how long a claim lasts (default 10m)")
 	fl.IntVar(&f.runData, "run-data-bytes", 0, "cap on run data in bytes (default 131072, at most 163840)")
 	fl.IntVar(&f.upload, "max-upload-bytes", 0, "cap on one upload in bytes (default 10485760)")
+	f.evaluator.flags(fl)
 	return c
 }
 
@@ -99,19 +104,54 @@ func (f serverFlags) options() (o server.Options, err error) {
 	if o.Temporal, err = temporalOptions(); err != nil {
 		return o, err
 	}
-	if o.Directory, err = identity.Load(f.directory); err != nil {
-		return o, err
-	}
 	if o.Keys, err = keyring.Load(f.keys); err != nil {
 		return o, err
 	}
 	if o.Secret, err = keyring.LoadFixed(f.secret); err != nil {
 		return o, err
 	}
-	if o.TokenKey, err = identity.LoadPublicKey(f.tokenKey); err != nil {
+	if err := f.callers(&o); err != nil {
+		return o, err
+	}
+	if err := f.evaluator.set(&o); err != nil {
 		return o, err
 	}
 	return o, f.codec(&o)
+}
+
+// callers reads who may call, and how that is known.
+func (f serverFlags) callers(o *server.Options) (err error) {
+	o.Rate = trust.DefaultRate
+	if f.identity != "" {
+		if o.Trust, err = trust.Load(f.identity); err != nil {
+			return err
+		}
+		o.Rate = o.Trust.Rate
+	}
+	switch {
+	case f.tokenKey != "":
+		if o.TokenKey, err = identity.LoadPublicKey(f.tokenKey); err != nil {
+			return err
+		}
+	case o.Trust == nil:
+		return misuse("say whose tokens to take: --identity, or --token-key for development")
+	}
+	var files []string
+	for file := range strings.SplitSeq(f.directory, ",") {
+		if file != "" {
+			files = append(files, file)
+		}
+	}
+	if len(files) == 0 && (o.Trust == nil || o.Trust.People.From == identity.Listed || !o.Trust.People.Open) {
+		return misuse("--directory is needed, unless people are known by their tokens and any address is taken (persons: open)")
+	}
+	if o.Directories, err = identity.LoadRegistry(files...); err != nil {
+		return err
+	}
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	o.Reload = reload
+	return nil
 }
 
 func (f serverFlags) codec(o *server.Options) error {

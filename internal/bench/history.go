@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"go.temporal.io/api/common/v1"
-	"go.temporal.io/api/enums/v1"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/agentprocess-temporal/server/workflows"
 )
@@ -51,7 +51,7 @@ func (w *writes) history(ctx context.Context) (h history, err error) {
 	h.Kinds, h.Writes = map[string]int{}, 2*pairs
 	activities := 0
 	arguments := map[int64]int{}
-	events := w.client.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := w.client.GetWorkflowHistory(ctx, id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		if err != nil {
@@ -60,15 +60,15 @@ func (w *writes) history(ctx context.Context) (h history, err error) {
 		h.Events++
 		h.Kinds[e.GetEventType().String()]++
 		switch e.GetEventType() {
-		case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 			activities++
-		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
 			a := e.GetWorkflowExecutionUpdateAcceptedEventAttributes()
 			if a.GetAcceptedRequest().GetInput().GetName() != workflows.UpdateStart {
 				h.EarlyActivities = activities
 				arguments[e.GetEventId()] = length(a.GetAcceptedRequest().GetInput().GetArgs())
 			}
-		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
 			a := e.GetWorkflowExecutionUpdateCompletedEventAttributes()
 			if argument, ok := arguments[a.GetAcceptedEventId()]; ok {
 				setFiller(a.GetOutcome().GetSuccess().GetPayloads()[0].GetData()) // the last is the longest
@@ -83,7 +83,7 @@ func (w *writes) history(ctx context.Context) (h history, err error) {
 	return h, nil
 }
 
-func length(p *common.Payloads) (n int) {
+func length(p *commonpb.Payloads) (n int) {
 	for _, each := range p.GetPayloads() {
 		n += len(each.GetData())
 	}

@@ -60,16 +60,15 @@ func main() {
 	flag.StringVar(&f.parts, "parts", "", "of latency, throughput, contention, work, those to measure, with commas (default: all)")
 	flag.StringVar(&f.profile, "profile", "", "directory for CPU, mutex and block profiles of the writes")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := bench(ctx, f); err != nil {
-		stop()
+	if err := bench(f); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func bench(ctx context.Context, f flags) (err error) {
+func bench(f flags) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	p := whole
 	if f.quick {
 		p = quick

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -118,9 +119,7 @@ func (w *writes) throughput(ctx context.Context, rounds int, lasts time.Duration
 }
 
 // errTimeUp ends a caller's work.
-type errTimeUp struct{}
-
-func (errTimeUp) Error() string { return "time is up" }
+var errTimeUp = errors.New("time is up")
 
 // load runs work again and again for each caller until the time is up; what
 // is under way then is finished and counts. A zero time means once each.
@@ -141,7 +140,7 @@ func load(ctx context.Context, callers int, lasts time.Duration,
 			record := func(do func() error) error {
 				at := time.Now()
 				if lasts != 0 && at.Sub(began) > lasts {
-					return errTimeUp{}
+					return errTimeUp
 				}
 				if err := do(); err != nil {
 					return err
@@ -151,7 +150,7 @@ func load(ctx context.Context, callers int, lasts time.Duration,
 			}
 			for {
 				if err := work(ctx, caller, record); err != nil {
-					if (err == errTimeUp{}) {
+					if errors.Is(err, errTimeUp) {
 						return nil
 					}
 					return err

@@ -108,8 +108,8 @@ func workPage(ctx context.Context, c *mcpClient, cursor string) (next string, er
 // would have left them.
 func (s *stack) fill(ctx context.Context, org string, steps int) error {
 	p, issues := process.Parse([]byte(sequence()))
-	if p == nil {
-		return fmt.Errorf("parse: %v", issues)
+	if len(issues) > 0 {
+		return fmt.Errorf("parse: %w", issues)
 	}
 	oldest := time.Now().Add(-24 * time.Hour)
 	g, ctx := errgroup.WithContext(ctx)

@@ -60,7 +60,11 @@ func (w *world) work(ctx context.Context, c *caller, runID, stepID string) {
 	if c.chance(3) { // too late
 		pause(ctx, lease+time.Second)
 	}
-	w.submit(ctx, c, runID, stepID, token, false)
+	if c.chance(30) {
+		w.whileStoring(ctx, c, runID, func() *call { return w.submit(ctx, c, runID, stepID, token, false) })
+	} else {
+		w.submit(ctx, c, runID, stepID, token, false)
+	}
 	if c.chance(5) { // and once more, which is stale
 		w.submit(ctx, c, runID, stepID, token, false)
 	}

@@ -37,6 +37,8 @@ type call struct {
 	Refusal    *run.Error
 	// Others are further definite answers, to what was sent at the same time.
 	Others []answer
+	// Abandoned is set where the caller gave up without an answer.
+	Abandoned bool
 	// Late is set where the ledger shows that a sending nobody waited for was
 	// carried out after another had been refused.
 	Late bool
@@ -45,6 +47,8 @@ type call struct {
 func (c *call) String() string {
 	outcome := "no definite answer"
 	switch {
+	case c.Abandoned && !c.OK:
+		outcome = "abandoned"
 	case c.OK:
 		outcome = "ok"
 	case c.Refusal != nil:
@@ -66,17 +70,14 @@ func (a answer) definite() bool { return a.ok || a.refusal != nil && a.refusal.C
 
 // ledgerOfCalls is every call that was made, in the order of their ends.
 type ledgerOfCalls struct {
-	mu      sync.Mutex
-	calls   []*call
-	resent  int
-	retries int
+	mu    sync.Mutex
+	calls []*call
 }
 
 func (l *ledgerOfCalls) add(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls = append(l.calls, c)
-	l.resent += c.Sent - 1
 }
 
 func (l *ledgerOfCalls) all() []*call {
@@ -98,6 +99,8 @@ type caller struct {
 	// patient clients do not give up on a sending, nor double it: those that
 	// put an end to things.
 	patient bool
+	// forgetful ones leave a call without an answer alone, now and then.
+	forgetful bool
 }
 
 const (
@@ -136,6 +139,7 @@ func (c *caller) write(ctx context.Context, w *call, args any) *call {
 	}
 	w.By, w.Args, w.Began = c.Caller, raw, time.Now()
 	hurried, doubled := c.chance(4) && !c.patient, c.chance(10) && !c.patient
+	forgets := c.forgetful && c.chance(8)
 	hurry := 5*time.Millisecond + time.Duration(c.rng.Int64N(int64(300*time.Millisecond)))
 	for ctx.Err() == nil {
 		wait := patience
@@ -156,6 +160,10 @@ func (c *caller) write(ctx context.Context, w *call, args any) *call {
 			}
 		}
 		if c.settle(w, got) {
+			break
+		}
+		if forgets {
+			w.Abandoned = true
 			break
 		}
 		pause(ctx, 50*time.Millisecond+time.Duration(c.rng.Int64N(int64(400*time.Millisecond))))

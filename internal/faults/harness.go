@@ -101,6 +101,7 @@ func load(ctx context.Context, w *world, o options, c *chaos, say func(string, .
 	join := func(id string, do func(ctx, until context.Context, c *caller)) {
 		n++
 		who := w.caller(o.seed, id, n)
+		who.forgetful = o.duration >= short // what is left behind takes two minutes to settle
 		working.Go(func() { do(answered, until, who) })
 	}
 	for i := range agents {
@@ -111,7 +112,7 @@ func load(ctx context.Context, w *world, o options, c *chaos, say func(string, .
 	}
 	join(boss, w.person) // what was escalated
 	join(boss, w.operator)
-	join(boss, w.reconciler)
+	join(agentID(1), w.reconciler)
 	open := 16
 	if o.duration < short {
 		open = 8
@@ -184,6 +185,7 @@ func (v *verifier) verify(ctx context.Context, o options, say func(string, ...an
 		return err
 	}
 	v.tables(ctx)
+	v.continued(ctx)
 	v.notified()
 	say("repeating writes")
 	v.replays(ctx, replays)

@@ -21,7 +21,7 @@ func main() {
 	flag.Parse()
 	if *plan {
 		for _, f := range schedule(o.seed, o.duration) {
-			fmt.Println(f)
+			fmt.Fprintln(o.out, f)
 		}
 		return
 	}
@@ -32,15 +32,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 		os.Exit(2)
 	}
-	found.report.print(os.Stdout)
+	found.report.write(o.out)
 	if len(found.violations) == 0 {
-		fmt.Println("\nno violations")
+		fmt.Fprintln(o.out, "\nno violations")
 		_ = os.RemoveAll(found.dir) // a left-over temporary folder fails nothing
 		return
 	}
-	fmt.Printf("\n%d VIOLATIONS; everything is kept in %s; the seed was %d\n", len(found.violations), found.dir, o.seed)
+	fmt.Fprintf(o.out, "\n%d VIOLATIONS; everything is kept in %s; the seed was %d\n", len(found.violations), found.dir, o.seed)
 	for i, each := range found.violations {
-		fmt.Printf("\n%d. %.6000s\n", i+1, each)
+		fmt.Fprintf(o.out, "\n%d. %.6000s\n", i+1, each)
 	}
 	os.Exit(1)
 }

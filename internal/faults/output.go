@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,6 +23,11 @@ type output struct {
 	reached map[string]int
 	alarms  []string
 }
+
+// alarming is what no server says whatever happens to its neighbours: that a run
+// is behind its record, that notifications are lost, that it does not replay
+// (TMPRL1100), that a workflow closed over its handlers (TMPRL1102), a panic.
+var alarming = []string{"ALARM", "given up", "panic: ", "nondeterminism", "TMPRL11"}
 
 func newOutput(path string) (*output, error) {
 	f, err := os.Create(path)
@@ -73,8 +79,7 @@ func (o *output) line(part, text string) {
 		o.reached[name]++
 		return
 	}
-	if strings.Contains(text, "ALARM") || strings.Contains(text, "given up") || strings.Contains(text, "panic") ||
-		strings.Contains(text, "nondeterminism") || strings.Contains(text, "TMPRL110") {
+	if strings.HasPrefix(part, "server") && slices.ContainsFunc(alarming, func(sign string) bool { return strings.Contains(text, sign) }) {
 		o.alarms = append(o.alarms, part+": "+text)
 	}
 	if !strings.Contains(text, `"msg":"notification"`) {

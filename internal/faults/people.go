@@ -28,7 +28,7 @@ func (w *world) person(ctx, until context.Context, c *caller) {
 }
 
 // decide decides an item: as told, or by the client's choice.
-func (w *world) decide(ctx context.Context, c *caller, p run.PersonWork, decision run.Decision) *call {
+func (w *world) decide(ctx context.Context, c *caller, p run.PersonWork, decision run.Decision) {
 	item := p.WorkItem
 	n := c.rng.IntN(100)
 	if decision == "" {
@@ -60,5 +60,5 @@ func (w *world) decide(ctx context.Context, c *caller, p run.PersonWork, decisio
 		d.Note = marker
 		a["note"] = marker
 	}
-	return w.do(ctx, c, p.RunID, run.Command{Decide: &d}, a)
+	w.do(ctx, c, p.RunID, run.Command{Decide: &d}, a)
 }

@@ -142,7 +142,7 @@ func parsed() (map[string]*process.Process, error) {
 	for name, source := range sources {
 		p, issues := process.Parse([]byte(source))
 		if len(issues) > 0 {
-			return nil, fmt.Errorf("process %s: %v", name, issues)
+			return nil, fmt.Errorf("process %s: %w", name, issues)
 		}
 		all[name] = p
 	}

@@ -52,14 +52,15 @@ func (v *verifier) report(c *chaos, worked time.Duration) report {
 	return r
 }
 
-func (r report) print(out io.Writer) {
+// write prints a report.
+func (r report) write(out io.Writer) {
 	fmt.Fprintf(out, `
 worked %v
 faults            %s
 died at points    %s
 calls             %d, of which %d were acknowledged: %s
 refused           %s
-sent again        %d times; %d sendings had no definite answer, %d calls had a second one, %d were carried out after a refusal
+sent again        %d times; %d sendings had no definite answer, %d calls had a second one, %d were carried out after a refusal or when nobody waited
 checked
   %s
 `, r.worked, r.faults, r.points, r.calls, r.acknowledged, r.byTool, r.byRefusal, r.resent, r.unanswered, r.doubled, r.late,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/workflowservice/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/agentprocess-temporal/server/internal/postgres"
@@ -76,8 +78,8 @@ func (v *verifier) pending(ctx context.Context) []string {
 	return list
 }
 
-// load reads the ledger, and finds out what became of calls that were refused
-// while a sending of them was still under way.
+// load reads the ledger, and finds out what became of calls that were abandoned,
+// or refused while a sending of them was still under way.
 func (v *verifier) load(ctx context.Context) error {
 	rows, err := v.stack.pool.Query(ctx, `SELECT request_id, tool, run_id, done FROM requests WHERE org = $1`, org)
 	if err != nil {
@@ -94,7 +96,7 @@ func (v *verifier) load(ctx context.Context) error {
 		return err
 	}
 	for _, c := range v.calls.all() {
-		if c.Refusal == nil || !v.rows[c.RequestID].done {
+		if c.OK || !v.rows[c.RequestID].done {
 			continue
 		}
 		if c.Unanswered == 0 && len(c.Others) == 0 {
@@ -220,7 +222,7 @@ func (v *verifier) agree(ctx context.Context, id string) (*run.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if row.Seq != want.Seq || string(row.Record) != string(want.Record) {
+	if row.Seq != want.Seq || !bytes.Equal(row.Record, want.Record) {
 		return nil, fmt.Errorf("the workflow is at %d, the record at %d:\n    %s\n    %s", want.Seq, row.Seq, want.Record, row.Record)
 	}
 	if n := len(r.Outbox); n > 0 {
@@ -336,10 +338,25 @@ func (v *verifier) tables(ctx context.Context) {
 	}
 }
 
+// continued counts how often runs continued as new: what has to have happened for
+// the rest to say anything about it.
+func (v *verifier) continued(ctx context.Context) {
+	found, err := v.stack.temporalClient.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Query: fmt.Sprintf(`WorkflowType = '%s' AND ExecutionStatus = 'ContinuedAsNew'`, workflows.TypeRun),
+	})
+	if err == nil {
+		v.problems.checked("times that a run continued as new", int(found.GetCount()))
+	}
+}
+
 // definite holds every call to an answer.
 func (v *verifier) definite() {
 	n := 0
 	for _, c := range v.calls.all() {
+		if c.Abandoned {
+			v.problems.checked("calls that were abandoned without an answer", 1)
+			continue
+		}
 		if !c.OK && c.Refusal == nil {
 			v.problems.add("no definite answer, though everything is up: %v", c)
 		}

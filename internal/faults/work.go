@@ -4,18 +4,13 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/agentprocess-temporal/server/internal/runtoken"
 	"github.com/agentprocess-temporal/server/run"
-	"github.com/agentprocess-temporal/server/workflows"
 )
 
 // args are the arguments of a call.
@@ -70,14 +65,14 @@ func (w *world) check(ctx context.Context, c *caller, done *call) {
 	if !done.OK || ctx.Err() != nil {
 		return
 	}
-	switch {
-	case c.chance(15):
+	switch n := c.rng.IntN(100); {
+	case n < 15:
 		w.readOwnWrite(ctx, c, done)
-	case c.chance(15):
+	case n < 30:
 		if a, err := c.send(ctx, done.Tool, done.Args, patience); err == nil && a.definite() {
 			w.problems.replay(done, a)
 		}
-	case c.chance(4) && done.Tool != "upload":
+	case n < 34 && done.Tool != "upload":
 		var other map[string]json.RawMessage
 		if err := json.Unmarshal(done.Args, &other); err != nil {
 			return
@@ -121,7 +116,7 @@ func (w *world) readOwnWrite(ctx context.Context, c *caller, done *call) {
 }
 
 // start starts a run.
-func (w *world) start(ctx context.Context, c *caller, process string, inputs args) *call {
+func (w *world) start(ctx context.Context, c *caller, process string, inputs args) {
 	id := c.requestID()
 	inputs["marker"] = id
 	mode := run.Live
@@ -136,7 +131,6 @@ func (w *world) start(ctx context.Context, c *caller, process string, inputs arg
 		w.began(done.RunID)
 	}
 	w.check(ctx, c, done)
-	return done
 }
 
 func textOf(size int) string { return strings.Repeat("x", size) }
@@ -184,33 +178,6 @@ func (w *world) operator(ctx, until context.Context, c *caller) {
 			continue
 		}
 		w.event(ctx, c, id)
-	}
-}
-
-// reconciler has runs store what they know, as the server's own does for runs
-// with a reservation left behind, but all the time. A run may be over before it is
-// asked; one that has begun to answer must not close before it has.
-func (w *world) reconciler(_, until context.Context, c *caller) {
-	for until.Err() == nil {
-		pause(until, time.Duration(c.rng.Int64N(int64(150*time.Millisecond))))
-		id := w.someRun(c)
-		if id == "" {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(until, patience)
-		handle, err := w.stack.temporalClient.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: workflows.WorkflowID(org, id), UpdateID: c.requestID(),
-			UpdateName: workflows.UpdateProject, WaitForStage: client.WorkflowUpdateStageCompleted,
-		})
-		if err == nil {
-			err = handle.Get(ctx, nil)
-		}
-		cancel()
-		var failed *temporal.ApplicationError
-		if errors.As(err, &failed) && failed.Type() == "AcceptedUpdateCompletedWorkflow" {
-			w.problems.add("the workflow of %s closed while it was storing what it knows: %v", id, err)
-		}
-		w.problems.checked("times that a run was asked to store what it knows", 1)
 	}
 }
 

@@ -3,11 +3,15 @@ package server
 import (
 	"crypto/ed25519"
 	"log/slog"
+	"os"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.temporal.io/sdk/client"
 
+	"github.com/agentprocess-temporal/server/evaluator"
 	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/identity/trust"
 	"github.com/agentprocess-temporal/server/internal/keyring"
 	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/notify"
@@ -27,11 +31,19 @@ type Options struct {
 	// TaskQueue of the runs; empty means operations.DefaultTaskQueue.
 	TaskQueue string
 
-	// Directory is who the organization knows.
-	Directory *identity.Directory
-	// TokenKey verifies bearer tokens by Issuer for Audience.
+	// Directories are who the organizations know, read again when their files
+	// change, or when Reload is sent to. Directory is one that never does, for
+	// tests; it is used where Directories is nil.
+	Directories *identity.Registry
+	Directory   *identity.Directory
+	Reload      <-chan os.Signal
+	// Trust are the issuers whose access tokens are taken.
+	Trust *trust.Config
+	// TokenKey, unless nil, verifies development tokens by Issuer for Audience.
 	TokenKey         ed25519.PublicKey
 	Issuer, Audience string
+	// Rate bounds the calls of each caller; zero bounds nothing.
+	Rate trust.Rate
 	// Keys sign claim tokens and file links; Secret makes run ids. Replicas
 	// share them.
 	Keys   *keyring.Ring
@@ -47,6 +59,12 @@ type Options struct {
 	// RunDataBytes and MaxUploadBytes are limits; zero means the defaults.
 	RunDataBytes, MaxUploadBytes int
 
+	// Evaluator answers the questions of checks. Without one the server does not
+	// offer the check profile. CheckTry is how long one try of it may take, in
+	// whole seconds; zero means operations.DefaultCheckTry.
+	Evaluator evaluator.Evaluator
+	CheckTry  time.Duration
+
 	// Channel takes notifications.
 	Channel notify.Channel
 	Log     *slog.Logger
@@ -54,4 +72,6 @@ type Options struct {
 	// Observe, if set, is told how long each stage of a write took; see
 	// operations.Service.
 	Observe func(tool, stage string, took time.Duration)
+	// Tracer, if set, sees every query. For tests.
+	Tracer pgx.QueryTracer
 }

@@ -10,8 +10,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/agentprocess-temporal/server/httpapi"
-	"github.com/agentprocess-temporal/server/identity"
-	"github.com/agentprocess-temporal/server/identity/bearer"
 	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/mcp"
@@ -22,17 +20,18 @@ import (
 const readyWithin = 3 * time.Second
 
 func (s *Server) routes() http.Handler {
-	verifier := identity.NewVerifier(s.opts.Issuer, s.opts.Audience, s.opts.TokenKey)
+	door := s.newDoor()
+	calls := s.newGuard()
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", bearer.Middleware(verifier, mcp.New(s.service, mcp.Options{
+	mux.Handle("/mcp", door.Protect(mcp.New(calls, mcp.Options{
 		MaxBody: mcp.BodyFor(int64(s.opts.MaxUploadBytes)), Version: s.opts.Version, Tools: schemas.Tools(),
 		AllowedHosts: s.publicHosts(),
 	})))
-	mux.Handle("/api/", bearer.Middleware(verifier, httpapi.New(s.service)))
+	mux.Handle("/api/", http.NewCrossOriginProtection().Handler(door.Protect(httpapi.New(calls))))
 	if s.opts.PayloadKeys != nil {
-		authenticate := func(next http.Handler) http.Handler { return bearer.Middleware(verifier, next) }
-		mux.Handle("/codec/", payloadcodec.Handler(payloadcodec.New(s.opts.PayloadKeys), authenticate, s.opts.CodecOrigins))
+		mux.Handle("/codec/", payloadcodec.Handler(payloadcodec.New(s.opts.PayloadKeys), door.Protect, s.opts.CodecOrigins))
 	}
+	s.describeResource(mux)
 	mux.Handle("/files/", httpapi.Files(s.pool, s.service.Links))
 	mux.Handle("/schemas/core-2/", httpapi.Schemas())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentprocess-temporal/server/activities"
 	"github.com/agentprocess-temporal/server/files"
+	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/internal/postgres"
 	"github.com/agentprocess-temporal/server/operations"
@@ -35,6 +36,7 @@ type Server struct {
 	temporal client.Client
 	worker   worker.Worker
 	service  *operations.Service
+	people   *identity.People
 	listener net.Listener
 	http     *http.Server
 }
@@ -45,6 +47,13 @@ const (
 	// headerTimeout bounds a slow client's headers, idleTimeout a silent one.
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
+	// readTimeout bounds a whole request: an upload over a slow line, too.
+	// writeTimeout bounds everything until the answer is sent; a check may wait for
+	// a model, and a download for a slow line.
+	readTimeout  = 2 * time.Minute
+	writeTimeout = 5 * time.Minute
+	// maxHeader bounds the headers of a request, a token included, in bytes.
+	maxHeader = 64 << 10
 )
 
 // New connects a server. It refuses to when the schema is older than this
@@ -61,7 +70,10 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	if s.opts.RunDataBytes > operations.MaxRunDataBytes {
 		return nil, fmt.Errorf("run data can be capped at %d bytes at most", operations.MaxRunDataBytes)
 	}
-	if s.pool, err = postgres.Open(ctx, s.opts.Postgres); err != nil {
+	if try := s.opts.CheckTry; try < time.Second || try > operations.MaxCheckTry {
+		return nil, fmt.Errorf("a try of the evaluator can take from 1s to %s, not %s", operations.MaxCheckTry, try)
+	}
+	if s.pool, err = openPool(ctx, s.opts); err != nil {
 		return nil, err
 	}
 	if err = postgres.Check(ctx, s.pool); err != nil {
@@ -87,13 +99,27 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	if s.opts.PublicURL == "" {
 		s.opts.PublicURL = s.URL
 	}
+	s.people = newPeople(s.opts)
 	s.service = s.newService()
 	s.worker = s.newWorker()
 	s.http = &http.Server{
-		Handler: s.routes(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
+		Handler:           s.harden(s.routes()),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
 	}
 	return s, ensureSchedule(ctx, s.temporal, s.opts.TaskQueue)
+}
+
+func openPool(ctx context.Context, o Options) (*pgxpool.Pool, error) {
+	pool, err := postgres.Open(ctx, o.Postgres)
+	if err != nil || o.Tracer == nil {
+		return pool, err
+	}
+	cfg := pool.Config()
+	pool.Close()
+	cfg.ConnConfig.Tracer = o.Tracer
+	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
 func withDefaults(o Options) Options {
@@ -106,6 +132,9 @@ func withDefaults(o Options) Options {
 	if o.MaxUploadBytes == 0 {
 		o.MaxUploadBytes = operations.DefaultMaxUploadBytes
 	}
+	if o.CheckTry == 0 {
+		o.CheckTry = operations.DefaultCheckTry
+	}
 	if o.TaskQueue == "" {
 		o.TaskQueue = operations.DefaultTaskQueue
 	}
@@ -115,16 +144,26 @@ func withDefaults(o Options) Options {
 	return o
 }
 
+// profiles are what the server offers: checks only while somebody answers them
+// (check profile).
+func (o *Options) profiles() []string {
+	offered := []string{operations.ProfileParallel}
+	if o.Evaluator != nil {
+		offered = append(offered, operations.ProfileCheck)
+	}
+	return offered
+}
+
 func (s *Server) newService() *operations.Service {
 	return &operations.Service{
 		Config: operations.Config{
 			Lease: s.opts.Lease, RunDataBytes: s.opts.RunDataBytes, MaxUploadBytes: s.opts.MaxUploadBytes,
 			Namespace: s.opts.Temporal.Namespace, TaskQueue: s.opts.TaskQueue,
-			Profiles: []string{operations.ProfileParallel},
+			Profiles: s.opts.profiles(), CheckTry: s.opts.CheckTry,
 		},
 		Pool: s.pool, Temporal: s.temporal,
 		Tokens: s.opts.Keys, Secret: s.opts.Secret, Links: files.Links{Base: s.opts.PublicURL, Ring: s.opts.Keys},
-		Directory: s.opts.Directory, Log: s.opts.Log, Observe: s.opts.Observe,
+		People: s.people, Log: s.opts.Log, Observe: s.opts.Observe,
 	}
 }
 
@@ -149,7 +188,7 @@ func (s *Server) newWorker() worker.Worker {
 	w := worker.New(s.temporal, s.opts.TaskQueue, WorkerOptions())
 	w.RegisterWorkflowWithOptions(workflows.ProcessRun, workflow.RegisterOptions{Name: workflows.TypeRun})
 	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.TypeReconcile})
-	(&activities.Activities{Service: s.service, Channel: s.opts.Channel, Log: s.opts.Log}).Register(w)
+	(&activities.Activities{Service: s.service, Channel: s.opts.Channel, Evaluator: s.opts.Evaluator, Log: s.opts.Log}).Register(w)
 	return w
 }
 
@@ -161,6 +200,9 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("temporal: worker: %w", err)
 	}
 	defer s.worker.Stop()
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	go s.people.Directories.Watch(watching, directoryEvery, s.opts.Reload, s.opts.Log)
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
 	s.opts.Log.InfoContext(ctx, "serving", "url", s.URL, "tools", len(schemas.Tools()))

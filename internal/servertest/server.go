@@ -2,8 +2,6 @@ package servertest
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -13,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -22,6 +21,8 @@ import (
 	"github.com/agentprocess-temporal/server/devstack"
 	"github.com/agentprocess-temporal/server/examples"
 	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/identity/idptest"
+	"github.com/agentprocess-temporal/server/identity/trust"
 	"github.com/agentprocess-temporal/server/internal/keyring"
 	"github.com/agentprocess-temporal/server/internal/mcpclient"
 	"github.com/agentprocess-temporal/server/internal/postgres"
@@ -33,14 +34,30 @@ import (
 
 // Identities of the directory that tests use; see examples/directory.yaml.
 const (
-	A1    = "agent:a1"
-	A2    = "agent:a2"
-	Mira  = "person:mira@example.com" // finance
-	Omar  = "person:omar@example.com" // finance, ops
-	Lena  = "person:lena@example.com" // no group
-	Boss  = "person:ops@example.com"  // operator and publisher
-	issue = "servertest"
+	A1   = "agent:a1"
+	A2   = "agent:a2"
+	Mira = "person:mira@example.com" // finance
+	Omar = "person:omar@example.com" // finance, ops
+	Lena = "person:lena@example.com" // no group
+	Boss = "person:ops@example.com"  // operator and publisher
 )
+
+// What tokens are for, and the client whose tokens are people.
+const (
+	Resource    = "https://process.test/mcp"
+	HumanClient = "web"
+)
+
+const trustedIssuer = `
+resource: https://process.test/mcp
+people: { from: claims, persons: strict, groups: listed }
+issuers:
+  - issuer: ISSUER
+    organization: { claim: org }
+    human_clients: [web]
+    operators: { scopes: [operate] }
+    publishers: { scopes: [publish] }
+`
 
 // Server is a running server and what a test needs of it.
 type Server struct {
@@ -52,11 +69,12 @@ type Server struct {
 	// Notifications are the lines that the log channel wrote.
 	Notifications *Lines
 
-	t      testing.TB
-	issuer *identity.Issuer
-	stop   func()
-	mu     sync.Mutex
-	calls  map[string]*mcpclient.Client
+	t     testing.TB
+	idp   *idptest.Provider
+	key   idptest.Key
+	stop  func()
+	mu    sync.Mutex
+	calls map[string]*mcpclient.Client
 }
 
 // Setup registers the search attributes of a new namespace.
@@ -82,18 +100,19 @@ func start(t testing.TB, target testenv.Target, dsn string, adjust ...func(*serv
 	t.Helper()
 	directory, err := identity.ParseDirectory(examples.Directory)
 	require.NoError(t, err)
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	require.NoError(t, err)
 	ring, err := keyring.New("k1", map[string][]byte{"k1": random(t, 32)})
 	require.NoError(t, err)
 	s := &Server{
 		Temporal: target, DSN: dsn, Directory: directory, Notifications: &Lines{}, t: t,
-		issuer: identity.NewIssuer(private, issue, issue), calls: map[string]*mcpclient.Client{},
+		idp: idptest.Start(t), key: idptest.NewKey(t, "k1", jose.ES256), calls: map[string]*mcpclient.Client{},
 	}
+	s.idp.Show(s.key)
+	trusted, err := trust.ParseConfig([]byte(strings.ReplaceAll(trustedIssuer, "ISSUER", s.idp.URL)))
+	require.NoError(t, err)
 	s.Options = server.Options{
 		Addr: "127.0.0.1:0", Postgres: dsn,
 		Temporal:  client.Options{HostPort: target.Address, Namespace: target.Namespace},
-		Directory: directory, TokenKey: public, Issuer: issue, Audience: issue,
+		Directory: directory, Trust: trusted,
 		Keys: ring, Secret: random(t, 32), Channel: notify.NewLog(s.Notifications),
 		Log: slog.New(slog.NewTextHandler(logTo(t), &slog.HandlerOptions{Level: slog.LevelWarn})), Version: "test",
 	}
@@ -148,9 +167,28 @@ func (s *Server) Token(id string) string {
 // TokenOf is a bearer token of any caller.
 func (s *Server) TokenOf(caller identity.Caller) string {
 	s.t.Helper()
-	token, err := s.issuer.Issue(caller, time.Hour)
-	require.NoError(s.t, err)
-	return token
+	c := idptest.Claims{"org": caller.Org, "azp": caller.Subject, "sub": caller.Subject}
+	if caller.IsPerson() {
+		var scopes []string
+		if caller.Operator {
+			scopes = append(scopes, "operate")
+		}
+		if caller.Publisher {
+			scopes = append(scopes, "publish")
+		}
+		c = idptest.Claims{
+			"org": caller.Org, "azp": HumanClient, "sub": "u:" + caller.Subject, "email": caller.Subject,
+			"groups": caller.Groups, "scope": strings.Join(scopes, " "),
+		}
+	}
+	return s.TokenWith(c)
+}
+
+// TokenWith is a bearer token for the server with any claims; those of a change
+// to nil are left out. See idptest.Provider.Claims.
+func (s *Server) TokenWith(changes idptest.Claims) string {
+	s.t.Helper()
+	return s.idp.Sign(s.key, s.idp.Claims(time.Now(), Resource, changes))
 }
 
 // Call calls a tool over MCP as an identity of the directory.

@@ -130,22 +130,13 @@ func (s *Stack) startStores(ctx context.Context, o Options) (err error) {
 		attributes[name] = attributeType(kind)
 	}
 	s.Temporal, err = devstack.StartTemporal(ctx, devstack.TemporalOptions{
-		Dir: filepath.Join(o.Dir, "temporal"), Port: 7233, UIPort: 8233, SearchAttributes: attributes, Log: progressLog(o),
+		Dir: filepath.Join(o.Dir, "temporal"), Port: 7233, UIPort: 8233, SearchAttributes: attributes, Log: o.Log, Progress: o.Progress,
 	})
 	if err != nil {
 		return err
 	}
 	s.Info.TemporalAddress, s.Info.TemporalUI = s.Temporal.Address, s.Temporal.UI
 	return nil
-}
-
-// progressLog shows what Temporal's build says, which takes minutes, with the
-// server's own messages.
-func progressLog(o Options) io.Writer {
-	if o.Log == nil {
-		return o.Progress
-	}
-	return o.Log
 }
 
 func attributeType(t enumspb.IndexedValueType) string {

@@ -41,8 +41,8 @@ type conversation struct {
 	*bufio.Reader
 }
 
-func (c conversation) ask(line string) (string, error) {
-	if _, err := fmt.Fprintln(c.Conn, line); err != nil {
+func (c conversation) greet() (string, error) {
+	if _, err := fmt.Fprintln(c.Conn, "hello"); err != nil {
 		return "", err
 	}
 	return c.ReadString('\n')
@@ -51,7 +51,7 @@ func (c conversation) ask(line string) (string, error) {
 func (c conversation) Read(p []byte) (int, error) { return c.Reader.Read(p) }
 
 func dial(t *testing.T, addr string) conversation {
-	c, err := net.Dial("tcp", addr)
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return conversation{c, bufio.NewReader(c)}
@@ -65,7 +65,7 @@ func TestConnectionsTakeTurns(t *testing.T) {
 	t.Cleanup(front.Close)
 	answers := map[string]int{}
 	for range 4 {
-		answer, err := dial(t, front.Addr).ask("hello")
+		answer, err := dial(t, front.Addr).greet()
 		require.NoError(t, err)
 		answers[answer]++
 	}
@@ -74,7 +74,7 @@ func TestConnectionsTakeTurns(t *testing.T) {
 	// Where one leads nowhere, the other serves.
 	first.Cut()
 	for range 4 {
-		answer, err := dial(t, front.Addr).ask("hello")
+		answer, err := dial(t, front.Addr).greet()
 		require.NoError(t, err)
 		require.Equal(t, "b: hello\n", answer)
 	}
@@ -87,15 +87,15 @@ func TestACutBreaksWhatIsOpenAndRefusesWhatIsNewUntilItIsHealed(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(front.Close)
 	c := dial(t, front.Addr)
-	_, err = c.ask("hello")
+	_, err = c.greet()
 	require.NoError(t, err)
 	l.Cut()
 	_, err = io.ReadAll(c)
 	require.NoError(t, err, "it ends")
-	_, err = dial(t, front.Addr).ask("hello")
+	_, err = dial(t, front.Addr).greet()
 	require.Error(t, err)
 	l.Heal()
-	_, err = dial(t, front.Addr).ask("hello")
+	_, err = dial(t, front.Addr).greet()
 	require.NoError(t, err)
 }
 
@@ -109,7 +109,7 @@ func TestWhatIsFrozenArrivesOnceItThaws(t *testing.T) {
 	l.Freeze()
 	answered := make(chan string, 1)
 	go func() {
-		answer, _ := c.ask("hello")
+		answer, _ := c.greet()
 		answered <- answer
 	}()
 	require.Never(t, func() bool { return len(answered) > 0 }, 100*time.Millisecond, 10*time.Millisecond)
@@ -125,7 +125,7 @@ func TestADelayHoldsEverythingUp(t *testing.T) {
 	t.Cleanup(front.Close)
 	l.Delay(60 * time.Millisecond)
 	began := time.Now()
-	_, err = dial(t, front.Addr).ask("hello")
+	_, err = dial(t, front.Addr).greet()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, time.Since(began), 120*time.Millisecond, "both ways")
 }

@@ -145,7 +145,7 @@ func step(s *state, o *Operation) (bool, any) {
 		return true, (&state{r: run.New(*o.Start, o.At), last: o.At}).seal()
 	}
 	if s == nil {
-		return false, s
+		return false, (*state)(nil)
 	}
 	for _, now := range moments(s, o) {
 		if next := try(s, o, now); next != nil {
