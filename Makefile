@@ -8,7 +8,10 @@ GOLANGCI_LINT := v2.15.0
 WORKFLOWCHECK := v0.6.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev test check bench postgres clean
+.PHONY: help build demo dev test check bench conformance faults postgres clean
+
+SEED     ?= 7
+DURATION ?= 10m
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +29,7 @@ dev: postgres build ## Run a development stack in .dev until Ctrl-C
 	$(BIN)/agentprocess dev --data .dev
 
 test: postgres ## Run every test, on real Temporal and real Postgres that it starts
-	$(GO) run ./internal/teststack -- $(GO) test -timeout 30m ./...
+	$(GO) run ./internal/teststack -- $(GO) test -timeout 40m ./...
 
 check: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/workflowcheck-$(WORKFLOWCHECK) ## Check format, vet, lint and workflow determinism
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "gofmt would change:"; echo "$$files"; exit 1; }
@@ -36,6 +39,12 @@ check: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/workflowcheck-$(WORKFLOW
 
 bench: postgres ## Measure against bare Temporal; prints ratios, writes bench.json
 	$(GO) run ./internal/bench
+
+conformance: postgres ## Run the conformance suite on the server, its slow checks too (about 15 minutes)
+	AGENTPROCESS_CONFORMANCE_SLOW=1 $(GO) run ./internal/teststack -- $(GO) test -timeout 40m -run TestOurServerConforms ./conformance
+
+faults: postgres ## Break everything for DURATION, from a SEED, and see that nothing is lost
+	$(GO) run ./internal/faults -seed $(SEED) -duration $(DURATION)
 
 clean: ## Remove what was built
 	rm -rf $(BIN)

@@ -49,6 +49,12 @@ func (r *Run) await(s *mstep) {
 		r.m.pass(s)
 	}
 	r.Get()
+	// What the server did by itself may take a moment to reach its lists.
+	for next, step := range r.m.steps {
+		if step.state == "ready" {
+			r.t.poll(0, next+" being listed by get_work", func() bool { _, listed := r.find(r.t.One, next); return listed })
+		}
+	}
 }
 
 // expire waits for the lease of a claim to end.

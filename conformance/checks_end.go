@@ -17,6 +17,11 @@ func cancelChecks() []Check {
 			r.Get()
 			w := t.toVerdict()
 			t.Equal("the state of a run that only waits", "waiting", w.Last.Str("run.state"))
+			for range 2 {
+				w.Reject(t.Member, "verdict", "again")
+				w.Claim(t.Two, "bend").Submit()
+				w.Claim(t.Two, "straight").Submit()
+			}
 			w.Cancel("not today")
 			w.Get()
 		},

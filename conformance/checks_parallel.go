@@ -34,7 +34,7 @@ func parallelChecks() []Check {
 			left, right := r.Claim(t.One, "left"), r.Claim(t.One, "right")
 			r.Get()
 			t.RefusedWith("conflict", []string{"claimed_by_other"}, t.Two, "claim", Args{"runId": r.ID, "stepId": "left"})
-			t.Refused("not_accepted", t.One, "submit", right.args(Args{"token": right.Token, "output": Args{}}))
+			t.Refused("not_accepted", t.One, "submit", right.args(Args{"output": Args{}}))
 			r.step("right").addHandoff("issues", anything{})
 			right.Escalate("no ink")
 			left.Submit()
@@ -138,17 +138,17 @@ func parallelChecks() []Check {
 		Title: "What ends the run in one branch cancels the others, their items and their tokens",
 		Run: func(t *T) {
 			r := t.rooms()
-			c := r.Claim(t.One, "kitchen")
+			late := r.Claim(t.One, "kitchen").args()
 			r.FailStep(t.Member, "hall", "no shoes")
 			r.Get()
-			t.RunEnded(t.One, "submit", c.args())
+			t.RunEnded(t.One, "submit", late)
 			r.NoWork(t.One, "kitchen")
 			e := t.rooms()
-			k := e.Claim(t.One, "kitchen")
+			later := e.Claim(t.One, "kitchen").args()
 			e.Complete(t.Member, "hall")
 			e.Reject(t.Member, "hall-choice", "never")
 			t.Equal("the outcome", "rejected", e.Last.Str("run.outcome"))
-			t.RunEnded(t.One, "submit", k.args())
+			t.RunEnded(t.One, "submit", later)
 			t.RunEnded(t.One, "send_event", Args{"runId": e.ID, "name": "dust-settled"})
 		},
 	}, {

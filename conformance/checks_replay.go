@@ -258,10 +258,11 @@ func raceChecks() []Check {
 			for range 4 {
 				r := t.Start(t.One, "relay-race", Args{})
 				c := r.Claim(t.One, "start")
+				args := c.args()
 				results := make([]Result, 2)
 				t.Together(2, func(i int) {
 					if i == 0 {
-						results[i] = t.Call(t.One, "submit", c.args())
+						results[i] = t.Call(t.One, "submit", args)
 					} else {
 						results[i] = t.Call(t.One, "renew", Args{"token": c.Token})
 					}
@@ -277,17 +278,19 @@ func raceChecks() []Check {
 			r := t.Start(t.One, "relay-race", Args{})
 			c := r.Claim(t.One, "start")
 			results := make([]Result, 6)
-			t.Together(len(results), func(i int) { results[i] = t.Call(t.One, "submit", c.args(Args{"output": Args{"runner": i}})) })
-			t.True(tally(results)["ok"] == 0, "a number was accepted for a string")
+			args := c.args()
+			named := func(i int) Args { return with(args, Args{"output": Args{"runner": string(rune('a' + i))}}) }
 			t.Together(len(results), func(i int) {
-				results[i] = t.Call(t.One, "submit", c.args(Args{"output": Args{"runner": string(rune('a' + i))}}))
+				results[i] = t.Call(t.One, "submit", with(args, Args{"output": Args{"runner": i}}))
 			})
+			t.True(tally(results)["ok"] == 0, "a number was accepted for a string")
+			t.Together(len(results), func(i int) { results[i] = t.Call(t.One, "submit", named(i)) })
 			n := tally(results)
 			t.True(n["ok"] == 1 && only(n, "ok", "stale"), "six submissions at once were answered %v", n)
 			for i, res := range results {
 				if res.OK {
 					r.step("start").handoff = nil
-					r.submitted("start", t.One, c.args(Args{"output": Args{"runner": string(rune('a' + i))}}))
+					r.submitted("start", t.One, named(i))
 					r.see("submit", res.Data)
 				}
 			}

@@ -54,7 +54,7 @@ func acceptanceChecks() []Check {
 			r := t.Start(t.One, "crossroads", nil)
 			c := r.Claim(t.One, "look")
 			way := []string{"next: required, one of ask, west", "reason: required"}
-			bare := func(more Args) Args { return with(Args{"token": c.Token, "summary": "s"}, more) }
+			bare := func(more Args) Args { c.keep(); return with(Args{"token": c.Token, "summary": "s"}, more) }
 			refuse := func(issues []string, args Args) {
 				res := t.RefusedWith("not_accepted", issues, t.One, "submit", args)
 				r.step("look").addHandoff("issues", bagOfIssues(res.Issues))
@@ -231,16 +231,29 @@ func uploadChecks() []Check {
 			}
 		},
 	}, {
-		ID: "upload-url", Clauses: []string{"spec §5", "tools shared-shapes"}, Needs: needs,
+		ID: "upload-url", Clauses: []string{"spec §5", "tools shared-shapes"}, Needs: Needs{Fixtures: []string{"paper-trail", "catering-tender"}, Tools: needs.Tools},
 		Title: "Wherever run data is returned, a file has a hash and a URL that opens the bytes that were uploaded",
 		Run: func(t *T) {
 			r := t.Start(t.One, "paper-trail", nil)
 			content := "the very bytes of " + newID()
 			c := r.Claim(t.One, "collect")
 			c.Submit(Args{"evidence": []any{Args{"kind": "file", "ref": t.upload(t.One, content)}, Args{"kind": "link", "ref": "x"}}})
-			url := r.Get().Str("data.steps.collect.evidence.0.url")
-			got := t.open(url)
-			t.True(got == content, "the URL of the file opens %q instead of what was uploaded, %q", clip(got, 200), content)
+			opens := func(where, url string) {
+				got := t.open(url)
+				t.True(got == content, "the URL of the file in the result of %s opens %q instead of what was uploaded, %q", where, clip(got, 200), content)
+			}
+			opens("submit", r.Last.Str("data.steps.collect.evidence.0.url"))
+			opens("get_run", r.Get().Str("data.steps.collect.evidence.0.url"))
+			r.Complete(t.Member, "file-away")
+			opens("decide", r.Last.Str("data.steps.collect.evidence.0.url"))
+			o := t.Start(t.One, "catering-tender", nil)
+			o.Claim(t.One, "collect-offers").Submit(Args{"evidence": []any{Args{"kind": "file", "ref": t.upload(t.One, content)}}})
+			later := o.Claim(t.Two, "compare")
+			opens("claim", later.View.Str("data.steps.collect-offers.evidence.0.url"))
+			later.Escalate("no time")
+			opens("escalate", o.Last.Str("data.steps.collect-offers.evidence.0.url"))
+			o.Cancel("enough")
+			opens("cancel", o.Last.Str("data.steps.collect-offers.evidence.0.url"))
 		},
 	}}
 }

@@ -107,10 +107,11 @@ func (v V) Strs(path string) []string {
 
 // Has tells whether an object has a key at a path.
 func (v V) Has(path, key string) bool {
+	at := v
 	if path != "" {
-		v = v.At(path)
+		at = v.At(path)
 	}
-	m, _ := v.X.(map[string]any)
+	m, _ := at.X.(map[string]any)
 	_, ok := m[key]
 	return ok
 }
@@ -128,11 +129,8 @@ func rational(n json.Number) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-// same compares JSON values: objects without regard to order, numbers by their
-// exact value.
-func same(a, b any) bool { return difference("", a, b) == "" }
-
 // difference says where b, what came, is not a, what was expected; "" when it is.
+// Objects have no order, and numbers are compared by their exact value.
 func difference(path string, a, b any) string {
 	at := path
 	if at == "" {

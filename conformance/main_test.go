@@ -26,7 +26,7 @@ const publishVerb = "publish-fixture"
 func TestMain(m *testing.M) {
 	if len(os.Args) > 4 && os.Args[1] == publishVerb {
 		if err := publish(os.Args[2], os.Args[3], os.Args[4], os.Args[5:]); err != nil {
-			fmt.Println(err)
+			_, _ = fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)

@@ -39,7 +39,7 @@ var listMutants = []mutant{
 	{name: "claimed work is listed", rule: "get_work lists what can be claimed", caught: []string{"work-claimed"}, broken: func(p *proxy, x *exchange) {
 		x.ask()
 		if x.tool == "start_run" && x.view() != nil {
-			again := p.again(x, p.tokens["agents.one"], "get_work", object{"limit": 100, "process": x.args["process"]})
+			again := p.again(p.tokens["agents.one"], "get_work", object{"limit": 100, "process": x.args["process"]})
 			for _, item := range list(again.data()["items"]) {
 				if obj(item)["runId"] == obj(x.data()["run"])["id"] {
 					p.remember("ghost", item)
@@ -175,7 +175,7 @@ var callMutants = []mutant{
 	})},
 	{name: "a link for a file", rule: "links never stand in for files", caught: []string{"accept-evidence"}, broken: func(p *proxy, x *exchange) {
 		if l, ok := x.args["evidence"].([]any); ok && x.tool == "submit" && len(l) > 0 {
-			up := p.again(x, x.token, "upload", object{"fileName": "a", "contentType": "text/plain", "contentBase64": "YQ==", "requestId": "m-" + string(encode(x.args["requestId"]))})
+			up := p.again(x.token, "upload", object{"fileName": "a", "contentType": "text/plain", "contentBase64": "YQ==", "requestId": "m-" + string(encode(x.args["requestId"]))})
 			x.args["evidence"] = append(l, object{"kind": "file", "ref": up.data()["id"]})
 		}
 		x.ask()
@@ -204,7 +204,7 @@ var callMutants = []mutant{
 		x.ask()
 		if x.view() != nil && x.args["requestId"] != nil {
 			if p.recall("seen "+str(x.args["requestId"])) != nil {
-				x.answer = p.again(x, x.token, "get_run", object{"runId": obj(x.data()["run"])["id"]}).answer
+				x.answer = p.again(x.token, "get_run", object{"runId": obj(x.data()["run"])["id"]}).answer
 			}
 			p.remember("seen "+str(x.args["requestId"]), true)
 		}
@@ -337,7 +337,7 @@ var otherMutants = []mutant{
 	{name: "walls have holes", rule: "a run of another organization is not_found", caught: []string{"other-organization-runs"}, broken: func(p *proxy, x *exchange) {
 		x.ask()
 		if x.tool == "get_run" && x.token == p.tokens["other.agent"] && x.is("not_found") {
-			x.answer = p.again(x, p.tokens["agents.one"], x.tool, x.args).answer
+			x.answer = p.again(p.tokens["agents.one"], x.tool, x.args).answer
 		}
 	}},
 	{name: "describe depends on who asks", rule: "anyone may call describe", caught: []string{"describe-everyone"}, broken: func(p *proxy, x *exchange) {

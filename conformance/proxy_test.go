@@ -179,7 +179,7 @@ func (p *proxy) forward(r *http.Request, authorization string, body []byte) resp
 }
 
 // again asks the server something else, as the same caller or another.
-func (p *proxy) again(x *exchange, token, tool string, args object) *exchange {
+func (p *proxy) again(token, tool string, args object) *exchange {
 	other := &exchange{tool: tool, args: args, token: token}
 	message := object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": tool, "arguments": args}}
 	req := httptest.NewRequest(http.MethodPost, p.target, nil)

@@ -68,13 +68,9 @@ func (s *Suite) publishFixtures(ctx context.Context) error {
 func (s *Suite) readCatalog(ctx context.Context) error {
 	args := Args{}
 	for range 1000 {
-		raw, err := s.One.wire.call(ctx, "list_processes", mustEncode(args))
+		r, err := s.ask(ctx, s.One, "list_processes", args)
 		if err != nil {
 			return cannot("list_processes failed: %v", oneLine(err))
-		}
-		r, err := readResult(raw)
-		if err != nil || !r.OK {
-			return cannot("list_processes failed: %s", clip(string(raw), 200))
 		}
 		for _, item := range r.Data.List("items") {
 			s.published[item.Str("name")] = item

@@ -34,13 +34,13 @@ type Options struct {
 	Progress func(Outcome)
 }
 
-// CannotRun is why there is no verdict, in one line.
-type CannotRun struct{ Reason string }
+// CannotRunError is why there is no verdict, in one line.
+type CannotRunError struct{ Reason string }
 
 // Error implements error.
-func (e *CannotRun) Error() string { return e.Reason }
+func (e *CannotRunError) Error() string { return e.Reason }
 
-func cannot(format string, args ...any) error { return &CannotRun{fmt.Sprintf(format, args...)} }
+func cannot(format string, args ...any) error { return &CannotRunError{fmt.Sprintf(format, args...)} }
 
 // Suite is one session with one server.
 type Suite struct {
@@ -65,7 +65,7 @@ type Suite struct {
 	agents, humans, everyone, strangers []*Actor
 }
 
-// Open connects to a server and finds out what it offers. A *[CannotRun] says
+// Open connects to a server and finds out what it offers. A *[CannotRunError] says
 // why it is none to test.
 func Open(ctx context.Context, opts Options) (*Suite, error) {
 	if opts.URL == "" {
@@ -199,16 +199,32 @@ func (s *Suite) whoIs(ctx context.Context, a *Actor) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	raw, err := a.wire.call(ctx, "start_run", mustEncode(Args{"process": name, "inputs": Args{}, "requestId": newID()}))
+	r, err := s.ask(ctx, a, "start_run", Args{"process": name, "inputs": Args{}, "requestId": newID()})
 	if err != nil {
-		return "", cannot("start_run as %s failed: %v", a.Name, oneLine(err))
-	}
-	r, err := readResult(raw)
-	if err != nil || !r.OK {
-		return "", cannot("%s could not start a run of %s: %s", a.Name, name, clip(string(raw), 200))
+		return "", cannot("%s could not start a run of %s: %v", a.Name, name, oneLine(err))
 	}
 	s.cancel(ctx, r.Data.Str("run.id"))
 	return r.Data.Str("run.startedBy"), nil
+}
+
+// ask makes a call that must succeed, before any check; `retry` is sent again.
+func (s *Suite) ask(ctx context.Context, a *Actor, tool string, args Args) (Result, error) {
+	for attempt := 0; ; attempt++ {
+		raw, err := a.wire.call(ctx, tool, mustEncode(args))
+		if err != nil {
+			return Result{}, err
+		}
+		r, err := readResult(raw)
+		switch {
+		case err != nil:
+			return r, err
+		case r.OK:
+			return r, nil
+		case r.Code != "retry" || attempt == patience:
+			return r, errors.New(clip(string(raw), 200))
+		}
+		time.Sleep(pause(attempt))
+	}
 }
 
 // simplest is a published process without inputs that anybody can start.
@@ -229,9 +245,9 @@ const firstFixture = "single-errand"
 
 // cancel ends a run quietly, to leave nothing behind.
 func (s *Suite) cancel(ctx context.Context, runID string) {
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer done()
-	_, _ = s.Boss.wire.call(ctx, "cancel", mustEncode(Args{"runId": runID, "reason": "end of a conformance check", "requestId": newID()}))
+	_, _ = s.ask(ctx, s.Boss, "cancel", Args{"runId": runID, "reason": "end of a conformance check", "requestId": newID()})
 }
 
 // Run runs the checks and returns what they found.
@@ -257,14 +273,14 @@ func (s *Suite) Run(ctx context.Context) *Report {
 				slots <- struct{}{}
 				defer func() { <-slots }()
 			}
-			outcome := Outcome{Check: c, Skipped: "stopped after the first failure"}
+			outcome := Outcome{Check: c, Skipped: skipStopped}
 			if ctx.Err() == nil {
 				outcome = s.run(ctx, c)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			if s.opts.FailFast && ctx.Err() != nil && outcome.Failure != nil {
-				outcome = Outcome{Check: c, Skipped: "stopped after the first failure"}
+				outcome = Outcome{Check: c, Skipped: skipStopped}
 			}
 			report.Outcomes[i] = outcome
 			if s.opts.Progress != nil {
@@ -319,18 +335,18 @@ func (s *Suite) skip(c *Check) string {
 			return "the fixture " + name + " cannot be published: " + why
 		}
 		if _, ok := s.published[name]; !ok && (s.unpublished[name] == "" || !strings.HasPrefix(c.ID, "listed-")) {
-			return "the fixture " + name + " is not published"
+			return skipFixture + "the fixture " + name
 		}
 	}
 	switch {
 	case c.Needs.Publish && s.opts.Config.Publish == nil:
-		return "the configuration has no publish command"
+		return skipConfig + " publish command"
 	case c.Needs.Other && s.OtherAgent == nil:
-		return "the configuration has no second organization"
+		return skipConfig + " second organization"
 	case s.opts.SkipSlow && c.Needs.Slow:
-		return "slow"
+		return skipSlow
 	case s.opts.SkipSlow && s.slowLease(c):
-		return fmt.Sprintf("slow: a lease of this server lasts %s", s.Lease)
+		return fmt.Sprintf(skipSlow+": a lease of this server lasts %s", s.Lease)
 	}
 	return ""
 }

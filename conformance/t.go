@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ type Failure struct {
 type T struct {
 	*Suite
 	Check *Check
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // it lasts as long as the check
 
 	mu     sync.Mutex
 	calls  []Call
@@ -99,8 +100,14 @@ type Result struct {
 // writes are the tools that take a requestId.
 var writes = []string{"start_run", "claim", "renew", "upload", "submit", "escalate", "decide", "cancel", "send_event"}
 
-// patience is how often a call answered `retry` is sent again.
-const patience = 6
+// patience is how often a call answered `retry` is sent again, ever more slowly: a
+// server that bounds how often one may call has its minute.
+const patience = 30
+
+// pause is how long to wait before a call is sent again.
+func pause(attempt int) time.Duration {
+	return min(50*time.Millisecond<<min(attempt, 10), 2*time.Second) + rand.N(50*time.Millisecond)
+}
 
 // Call calls a tool. A write without requestId gets a fresh one. `retry` is
 // answered by sending the same again, as the specification asks.
@@ -121,7 +128,7 @@ func (t *T) send(as *Actor, tool string, args any) Result {
 		if result.OK || result.Code != "retry" || attempt == patience {
 			return result
 		}
-		t.sleep(50 * time.Millisecond << attempt)
+		t.sleep(pause(attempt))
 	}
 }
 

@@ -23,7 +23,7 @@ func (s *Suite) sample(fields process.Fields, n int) Args {
 
 func (s *Suite) sampleValue(f *process.Field, n int) any {
 	if len(f.OneOf) > 0 {
-		return json.RawMessage(f.OneOf[n%len(f.OneOf)])
+		return f.OneOf[n%len(f.OneOf)]
 	}
 	switch f.Type {
 	case process.Number:

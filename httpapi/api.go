@@ -14,7 +14,7 @@ import (
 )
 
 // MaxSource is the largest PROCESS.md that can be imported, in bytes.
-const MaxSource = 2 << 20
+const MaxSource = operations.MaxSourceBytes
 
 // maxRoles bounds the body of a call that binds roles, in bytes.
 const maxRoles = 256 << 10

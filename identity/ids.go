@@ -51,9 +51,10 @@ func reserved(group string) bool { return strings.EqualFold(group, OperatorGroup
 // processPattern is what a process can be named (spec §2.1).
 var processPattern = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
 
-// WrongOrg, WrongAgent and WrongGroup tell, for whoever reads configuration,
-// what keeps a text from being the id of an organization, the name of an agent
-// or the id of an ordinary group; empty where nothing does.
+// WrongOrg tells, for whoever reads configuration, what keeps a text from being
+// the id of an organization; empty where nothing does. WrongAgent, WrongGroup and
+// WrongProcess do the same for names of agents, ids of ordinary groups and names
+// of processes.
 func WrongOrg(s string) string {
 	if !orgPattern.MatchString(s) {
 		return "must be " + orgForm

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func directoryOf(t *testing.T, text string) *Directory {
+func acmeDirectory(t *testing.T) *Directory {
 	t.Helper()
-	d, err := ParseDirectory([]byte(text))
+	d, err := ParseDirectory([]byte(acme))
 	require.NoError(t, err)
 	return d
 }
@@ -32,7 +32,7 @@ func TestWhatAPersonMayDoComesFromWhereThePolicySays(t *testing.T) {
 		Listed: {Org: "acme", Subject: "mira@example.com", Kind: Person, Groups: []string{"finance"}, Publisher: true},
 		Both:   {Org: "acme", Subject: "mira@example.com", Kind: Person, Groups: []string{"ops", "finance"}, Operator: true, Publisher: true},
 	} {
-		p := &People{Policy: Policy{From: from}, Directories: NewRegistry(directoryOf(t, acme))}
+		p := &People{Policy: Policy{From: from}, Directories: NewRegistry(acmeDirectory(t))}
 		got, err := p.known(byToken)
 		require.NoError(t, err, from)
 		require.Equal(t, want, got, from)
@@ -44,7 +44,7 @@ func TestWhoMustBeListedAndIsNotIsNobody(t *testing.T) {
 		{Org: "acme", Subject: "eve@example.com", Kind: Person, Groups: []string{"finance"}, Operator: true},
 		{Org: "globex", Subject: "mira@example.com", Kind: Person},
 	} {
-		p := &People{Policy: Policy{From: Listed}, Directories: NewRegistry(directoryOf(t, acme))}
+		p := &People{Policy: Policy{From: Listed}, Directories: NewRegistry(acmeDirectory(t))}
 		_, err := p.known(c)
 		require.Equal(t, ErrInvalidToken, err)
 		p.From = Both
@@ -55,7 +55,7 @@ func TestWhoMustBeListedAndIsNotIsNobody(t *testing.T) {
 }
 
 func TestAnAgentIsLimitedByAllThatLimitIt(t *testing.T) {
-	p := &People{Policy: Policy{From: Both}, Directories: NewRegistry(directoryOf(t, acme))}
+	p := &People{Policy: Policy{From: Both}, Directories: NewRegistry(acmeDirectory(t))}
 	for _, c := range []struct {
 		name        string
 		token, want []string
@@ -79,7 +79,7 @@ func TestAnAgentIsLimitedByAllThatLimitIt(t *testing.T) {
 }
 
 func TestValuesAndGroupsAreOfOneOrganization(t *testing.T) {
-	p := PeopleOf(directoryOf(t, acme))
+	p := PeopleOf(acmeDirectory(t))
 	require.True(t, p.Resolve("acme", "Mira@Example.com"))
 	require.False(t, p.Resolve("globex", "mira@example.com"))
 	require.False(t, p.Resolve("acme", "eve@example.com"))

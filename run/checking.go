@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -202,7 +203,7 @@ func (r *Run) WithCandidate(itemID string, sub Submission) Submission {
 func (e *Escalation) accepts(output json.RawMessage) bool {
 	a, errA := canonical.JSON(object(e.Candidate.Output))
 	b, errB := canonical.JSON(object(output))
-	return errA == nil && errB == nil && string(a) == string(b)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
 // size is what a held submission and its verdict count for.

@@ -53,6 +53,13 @@ steps:
   - { id: b, agent: B., next: join }
   - { id: review, person: legal, approve: C?, on_reject: fork }
   - { id: done, finish: ok }`, 7, 2000, false},
+		{"a checked step beside another, and rework of both", `
+steps:
+  - { id: fork, parallel: [a, b], next: review }
+  - { id: a, agent: A., check: [{ ask: So?, fail: 0.5 }], next: join }
+  - { id: b, agent: B., next: join }
+  - { id: review, person: legal, approve: C?, on_reject: fork }
+  - { id: done, finish: ok }`, 7, 2000, true},
 	} {
 		t.Run(fmt.Sprintf("%s, %d moves deep", c.name, c.depth), func(t *testing.T) {
 			w := begin(t, c.front)
@@ -110,7 +117,19 @@ func (e *explorer) follow(level []state) []state {
 			c.By, c.RequestID, c.NotAfter = m.by, fmt.Sprintf("q_%d_%d", s.r.Seq, i), s.now
 			r := s.r.Clone()
 			r.Requests, r.Outbox = nil, nil // not part of what is explored
-			_, err := carry(e.t, r, c, s.now)
+			var err *run.Error
+			switch {
+			case m.answers != nil:
+				_, err = r.ExecuteChecked(c, *m.answers, s.now)
+				checkState(e.t, r)
+				checkOrder(e.t, s.r, r)
+				checkHistory(e.t, s.r, r)
+			case r.NeedsCheck(c, s.now):
+				r.BeginCheck(c, s.now)
+				checkState(e.t, r)
+			default:
+				_, err = carry(e.t, r, c, s.now)
+			}
 			e.moves++
 			if err != nil {
 				e.refused++
@@ -125,30 +144,38 @@ func (e *explorer) follow(level []state) []state {
 type move struct {
 	by run.Actor
 	c  run.Command
+	// answers end the check that the command waits for.
+	answers *run.Answers
 }
 
 // possible are the moves of everyone: also such as will be refused, because
 // another holds the step or may decide the item.
 func (e *explorer) possible(r *run.Run) []move {
-	moves := []move{{ada, eventOf("paid", "")}}
+	moves := []move{{by: ada, c: eventOf("paid", "")}}
 	if !slices.ContainsFunc(r.Process.Steps, func(s process.Step) bool { return s.Kind == process.WaitFor }) || len(r.Held) > 1 {
 		moves = nil
 	}
 	if e.cancels {
-		moves = append(moves, move{olga, cancelOf("Stop.")})
+		moves = append(moves, move{by: olga, c: cancelOf("Stop.")})
 	}
 	for i := range r.Steps {
 		s, step := &r.Steps[i], &r.Process.Steps[i]
 		switch {
 		case s.State == run.StepReady:
-			moves = append(moves, move{ada, claimOf(s.ID)}, move{bob, claimOf(s.ID)})
+			moves = append(moves, move{by: ada, c: claimOf(s.ID)}, move{by: bob, c: claimOf(s.ID)})
 		case s.State == run.StepClaimed:
 			g := run.Granted{Holder: run.Holder{StepID: s.ID, Number: s.Claim.Number}}
+			if !s.Claim.Checking.IsZero() {
+				for _, a := range []run.Answers{answered(yes(1)), answered(yes(0)), answered(yes(0.6)), {}} {
+					moves = append(moves, move{by: run.Actor{ID: s.Claim.By}, c: submitOf(g, run.Submission{}), answers: &a})
+				}
+			}
 			for _, agent := range []run.Actor{ada, bob} {
-				moves = append(moves, move{agent, claimOf(s.ID)}, move{agent, renewOf(g, "Half.")}, move{agent, escalateOf(g, "Help.")},
-					move{agent, submitOf(g, run.Submission{Next: stringP("nowhere")})})
+				for _, c := range []run.Command{claimOf(s.ID), renewOf(g, "Half."), escalateOf(g, "Help."), submitOf(g, run.Submission{Next: stringP("nowhere")})} {
+					moves = append(moves, move{by: agent, c: c})
+				}
 				for _, sub := range submissions(step) {
-					moves = append(moves, move{agent, submitOf(g, sub)})
+					moves = append(moves, move{by: agent, c: submitOf(g, sub)})
 				}
 			}
 		case s.Item != nil:
@@ -172,7 +199,7 @@ func submissions(step *process.Step) []run.Submission {
 func decisions(r *run.Run, s *run.Step, step *process.Step) []move {
 	var moves []move
 	take := func(by run.Actor, d run.Decision, note string, sub run.Submission) {
-		moves = append(moves, move{by, run.Command{Decide: &run.DecideItem{ItemID: s.Item.ID, Snapshot: r.Snapshot, Decision: d, Note: note, Submission: sub}}})
+		moves = append(moves, move{by: by, c: run.Command{Decide: &run.DecideItem{ItemID: s.Item.ID, Snapshot: r.Snapshot, Decision: d, Note: note, Submission: sub}}})
 	}
 	for _, person := range []run.Actor{finn, faye, olga} {
 		switch {
@@ -194,7 +221,7 @@ func decisions(r *run.Run, s *run.Step, step *process.Step) []move {
 // one shape have the same future.
 func shape(t require.TestingT, r *run.Run) [32]byte {
 	c := r.Clone()
-	c.Requests, c.Outbox, c.Notified = nil, nil, 0
+	c.Requests, c.Outbox, c.Notified, c.Judged = nil, nil, 0, nil
 	c.Seq, c.Items, c.Claims, c.Completions = 0, 0, 0, 0
 	c.Snapshot, c.UpdatedAt = "", time.Time{}
 	ranks := []int64{}
@@ -220,28 +247,34 @@ func shape(t require.TestingT, r *run.Run) [32]byte {
 		}
 		if s.Claim != nil {
 			s.Claim.Number, s.Claim.At = 0, time.Time{}
+			if !s.Claim.Checking.IsZero() {
+				s.Claim.Checking = epoch
+			}
 			s.Claim.ExpiresAt = *deadline(&s.Claim.ExpiresAt)
 		}
 		if s.Item != nil {
 			item := *s.Item
 			item.ID, item.Since = "", time.Time{}
 			if item.Escalation != nil {
-				item.Escalation = &run.Escalation{By: item.Escalation.By}
+				item.Escalation = &run.Escalation{By: item.Escalation.By, Check: timeless(item.Escalation.Check)}
 			}
 			s.Item = &item
 		}
-		if s.Handoff != nil && s.Handoff.Returned != nil {
-			s.Handoff.Returned = &run.Returned{By: s.Handoff.Returned.By}
+		if s.Handoff != nil {
+			s.Handoff.Check = timeless(s.Handoff.Check)
+			if s.Handoff.Returned != nil {
+				s.Handoff.Returned = &run.Returned{By: s.Handoff.Returned.By}
+			}
 		}
 	}
 	for _, d := range c.Data.Steps {
 		if d.Completion != nil {
 			current := *d.Completion
-			current.At = time.Time{}
+			current.At, current.Check = time.Time{}, timeless(current.Check)
 			d.Completion = &current
 		}
 		for i := range d.History {
-			d.History[i].At = time.Time{}
+			d.History[i].At, d.History[i].Check = time.Time{}, timeless(d.History[i].Check)
 		}
 	}
 	for i := range c.Held {
@@ -255,4 +288,14 @@ func shape(t require.TestingT, r *run.Run) [32]byte {
 	b, err := json.Marshal(c)
 	require.NoError(t, err)
 	return sha256.Sum256(b)
+}
+
+// timeless is a verdict without its time.
+func timeless(v *run.Verdict) *run.Verdict {
+	if v == nil {
+		return nil
+	}
+	bare := *v
+	bare.At = time.Time{}
+	return &bare
 }

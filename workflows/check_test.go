@@ -21,7 +21,7 @@ func likely(p float64) func(run.CheckRequest) (run.Answers, error) {
 }
 
 // checked plays a run of one step, claimed and submitted after a minute.
-func checked(t *testing.T, evaluate func(run.CheckRequest) (run.Answers, error), then ...func(*stage)) (*stage, *answer) {
+func checked(t *testing.T, evaluate func(run.CheckRequest) (run.Answers, error)) (*stage, *answer) {
 	s := newStage(t)
 	s.evaluate = evaluate
 	var claimed, submitted *answer
@@ -30,9 +30,6 @@ func checked(t *testing.T, evaluate func(run.CheckRequest) (run.Answers, error),
 		func() { claimed = s.send(agent, "c", claim("first", 10*time.Minute)) },
 		func() { submitted = s.send(agent, "s", submit(claimed)) },
 	)
-	for _, f := range then {
-		s.at(time.Hour, func() { f(s) })
-	}
 	s.at(2*time.Hour, func() { s.send(boss, "end", cancel()) })
 	require.NoError(t, s.play(input(t, run.Live, checkedStep)))
 	return s, submitted

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/enums/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
 
@@ -137,8 +137,8 @@ steps:
 		done := func(text string) Args {
 			return Args{"token": token, "summary": "Did it.", "output": Args{"text": text}, "requestId": ID()}
 		}
-		s.Refused(run.Retry, A1, "submit", done("silence"))
-		s.Refused(run.NotAccepted, A1, "submit", done("0.1"))
+		_ = s.Refused(run.Retry, A1, "submit", done("silence"))
+		_ = s.Refused(run.NotAccepted, A1, "submit", done("0.1"))
 		Must[run.View](s.Server, A1, "submit", done("0.6"))
 		s.decide(id, Boss, Args{"decision": "returned", "note": "again"})
 		token = s.claim(id, "work")
@@ -157,7 +157,7 @@ steps:
 		go func() {
 			refused <- s.Call(A1, "submit", Args{"token": token, "summary": "Did it.", "output": Args{"text": "wait"}, "requestId": ID()}).Error
 		}()
-		eventually(s.t, "the check", func() bool { return count(s.history(id), enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED) > 0 })
+		eventually(s.t, "the check", func() bool { return count(s.history(id), enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED) > 0 })
 		s.cancel(id)
 		require.Equal(s.t, []string{"run_ended"}, (<-refused).Issues)
 		return id

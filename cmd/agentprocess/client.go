@@ -56,15 +56,20 @@ func (t *target) client() (*apiClient, error) {
 	if token == "" {
 		token = os.Getenv(tokenVariable)
 	}
-	switch {
-	case address == "":
+	if address == "" {
 		return nil, misuse("say which server: --server (or %s), or --data of a development stack", serverVariable)
-	case token == "":
-		return nil, misuse("a token is needed: --token (or %s)", tokenVariable)
 	}
 	base, err := apiAddress(address)
 	if err != nil {
 		return nil, err
+	}
+	if token == "" {
+		if token, err = savedToken(strings.TrimSuffix(base, "/api")); err != nil {
+			return nil, err
+		}
+	}
+	if token == "" {
+		return nil, misuse("a token is needed: sign in with `agentprocess login`, or give --token (or %s)", tokenVariable)
 	}
 	return newClient(base, token), nil
 }

@@ -45,7 +45,7 @@ if it could not run.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := f.run(cmd)
-			var none noVerdict
+			var none noVerdictError
 			if errors.As(err, &none) {
 				printError(cmd.ErrOrStderr(), none)
 				exit(codeNoVerdict)
@@ -68,11 +68,11 @@ if it could not run.`,
 	return cmd
 }
 
-// noVerdict is why a server was not judged. It ends the program with a code of
+// noVerdictError is why a server was not judged. It ends the program with a code of
 // its own, since 1 means that the server failed.
-type noVerdict struct{ error }
+type noVerdictError struct{ error }
 
-func (n noVerdict) Unwrap() error { return n.error }
+func (n noVerdictError) Unwrap() error { return n.error }
 
 const codeNoVerdict = 2
 
@@ -98,29 +98,29 @@ func (f *conformanceFlags) run(cmd *cobra.Command) error {
 	opts := conformance.Options{URL: f.url, Only: f.only, Profile: f.profile, SkipSlow: !f.slow, Parallel: f.parallel}
 	var err error
 	if opts.Config, err = conformance.LoadConfig(f.config); err != nil {
-		return noVerdict{err}
+		return noVerdictError{err}
 	}
 	if f.fixtures != "" {
 		if opts.Fixtures, err = conformance.LoadFixtures(f.fixtures); err != nil {
-			return noVerdict{fmt.Errorf("%s: %w", f.fixtures, err)}
+			return noVerdictError{fmt.Errorf("%s: %w", f.fixtures, err)}
 		}
 	}
 	suite, err := conformance.Open(cmd.Context(), opts)
 	if err != nil {
-		return noVerdict{err}
+		return noVerdictError{err}
 	}
 	report := suite.Run(cmd.Context())
 	if err := report.Write(cmd.OutOrStdout(), f.format); err != nil {
-		return noVerdict{err}
+		return noVerdictError{err}
 	}
 	if err := f.writeJUnit(report); err != nil {
-		return noVerdict{err}
+		return noVerdictError{err}
 	}
 	switch passed, failures, _ := report.Count(); {
 	case failures > 0:
 		return errReported
 	case passed == 0:
-		return noVerdict{errors.New("no check ran; see --only, --profile and --slow, or what was skipped")}
+		return noVerdictError{errors.New("no check ran; see --only, --profile and --slow, or what was skipped")}
 	}
 	return nil
 }

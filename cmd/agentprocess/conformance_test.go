@@ -1,7 +1,8 @@
 package main
 
 import (
-	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,11 +45,7 @@ func TestConformanceSaysInOneLineWhyThereIsNothingToJudge(t *testing.T) {
 	t.Cleanup(website.Close)
 	strict := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(strict.Close)
-	other := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "other", Version: "1"}, nil)
-	mcpsdk.AddTool(other, &mcpsdk.Tool{Name: "weather"}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, struct{}, error) {
-		return nil, struct{}{}, nil
-	})
-	speaks := httptest.NewServer(mcpsdk.NewStreamableHTTPHandler(func(*http.Request) *mcpsdk.Server { return other }, nil))
+	speaks := httptest.NewServer(http.HandlerFunc(otherMCP))
 	t.Cleanup(speaks.Close)
 	for name, c := range map[string]struct{ url, want string }{
 		"nothing listens":                     {silent.URL, "nothing answers at"},
@@ -74,4 +70,22 @@ func TestConformanceSaysEverythingThatAConfigurationLacks(t *testing.T) {
 	for _, want := range []string{"agents.two.token is missing", "people.member.person is missing", "group is missing", "say published: true, or how to publish"} {
 		require.Contains(t, stderr, want)
 	}
+}
+
+// otherMCP is a server that speaks MCP and has another tool.
+func otherMCP(w http.ResponseWriter, r *http.Request) {
+	var message struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if json.NewDecoder(r.Body).Decode(&message) != nil || message.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	result := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"other","version":"1"}}`
+	if message.Method == "tools/list" {
+		result = `{"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, message.ID, result)
 }

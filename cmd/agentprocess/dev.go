@@ -24,7 +24,8 @@ func newDevCommand() *cobra.Command {
 		Short: "Run everything on this machine: Postgres, Temporal with its UI, and the server",
 		Long: `Run a development stack, all of it on loopback: a private PostgreSQL (from the
 installed binaries), the Temporal dev server with its UI (built once if it is
-not on PATH), and the server. Ctrl-C ends all of it; the next start with the
+not on PATH), a server to sign in at as anybody of the directory, without
+passwords, and the server. Ctrl-C ends all of it; the next start with the
 same --data goes on where it was.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -62,6 +63,7 @@ func runDev(ctx context.Context, o stack.Options, out io.Writer) (err error) {
 	defer st.Stop()
 	fmt.Fprintf(out, `
 MCP          %s
+Login        %s
 Catalog API  %s
 Temporal UI  %s
 Temporal     %s
@@ -69,9 +71,10 @@ Postgres     %s
 Tokens       %s
 Log          %s
 
+Add the MCP address to an MCP client: it opens a browser to sign in, and is an agent.
 Publish a process:  agentprocess publish DIR --role ROLE=GROUP --data %s
 Ctrl-C ends all of it.
-`, st.Info.MCP, st.Info.API, st.Info.TemporalUI, st.Info.TemporalAddress, st.Info.Postgres,
+`, st.Info.MCP, st.Info.Login, st.Info.API, st.Info.TemporalUI, st.Info.TemporalAddress, st.Info.Postgres,
 		filepath.Join(o.Dir, stack.InfoFile), log.Name(), o.Dir)
 	select {
 	case <-ctx.Done():

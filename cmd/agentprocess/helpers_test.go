@@ -98,6 +98,7 @@ func startStack(t *testing.T) *testStack {
 	t.Helper()
 	t.Setenv(serverVariable, "")
 	t.Setenv(tokenVariable, "")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // where sign-ins are kept
 	directory, err := identity.ParseDirectory([]byte(people))
 	require.NoError(t, err)
 	public, private, err := ed25519.GenerateKey(rand.Reader)

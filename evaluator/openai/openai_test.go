@@ -3,7 +3,6 @@ package openai_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -220,7 +219,7 @@ func TestWhatIsNotAnAnswerIsAnError(t *testing.T) {
 			require.Empty(t, a)
 			require.NotContains(t, fmt.Sprintf("%v %+v %#v", err, err, err), secret)
 			var known *evaluator.Error
-			require.True(t, errors.As(err, &known), "%v", err)
+			require.ErrorAs(t, err, &known)
 			require.Equal(t, c.permanent, known.Permanent)
 		})
 	}

@@ -41,7 +41,7 @@ func TestEveryWriteAndEveryRefusalForIdentityIsLogged(t *testing.T) {
 	token := Must[run.ClaimView](w.Server, A1, "claim", claim).Token
 	Must[run.ClaimView](w.Server, A1, "claim", claim)
 	Must[run.View](w.Server, A1, "get_run", Args{"runId": id})
-	w.Refused(run.NotAccepted, A1, "submit", Args{"token": token, "output": Args{"x": 1}, "summary": "Secret.", "requestId": ID()})
+	_ = w.Refused(run.NotAccepted, A1, "submit", Args{"token": token, "output": Args{"x": 1}, "summary": "Secret.", "requestId": ID()})
 	Must[run.View](w.Server, A1, "submit", Args{"token": token, "output": Args{}, "summary": "Secret.", "requestId": ID()})
 	item := w.item(id)
 	mcp := w.with(w.TokenWith(idptest.Claims{"org": "acme", "azp": "some-mcp-client", "sub": "u", "email": "mira@example.com"}))
@@ -49,7 +49,7 @@ func TestEveryWriteAndEveryRefusalForIdentityIsLogged(t *testing.T) {
 	require.Equal(t, "stale", outcome(w.call(w.with(w.Token(Mira)), "decide", Args{
 		"runId": id, "workItemId": item.ID, "snapshot": "old", "decision": "approved", "requestId": ID(),
 	})))
-	w.Refused(run.Forbidden, Mira, "cancel", Args{"runId": id, "reason": "x", "requestId": ID()})
+	_ = w.Refused(run.Forbidden, Mira, "cancel", Args{"runId": id, "reason": "x", "requestId": ID()})
 	decide := decideArgs(id, item, "approved")
 	Must[run.View](w.Server, Mira, "decide", decide)
 

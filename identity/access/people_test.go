@@ -141,12 +141,12 @@ func TestAnyAddressIsAPersonWherePersonsAreOpen(t *testing.T) {
 	const asks = "---\nname: asks\ndescription: X.\ninputs: { who: person }\nsteps:\n  - { id: ask, person: inputs.who, approve: Agree. }\n  - { id: done, finish: done }\n---\nX.\n"
 	w.Publish(asks, nil)
 	args := func(who string) Args { return Args{"process": "asks", "inputs": Args{"who": who}, "requestId": ID()} }
-	w.Refused(run.Invalid, A1, "start_run", args("stranger@elsewhere.example"))
+	_ = w.Refused(run.Invalid, A1, "start_run", args("stranger@elsewhere.example"))
 	w.Stop()
 	w.Options.Trust.People.Open = true
 	w.Run()
 	id := Must[run.View](w.Server, A1, "start_run", args("Stranger@elsewhere.example")).Run.ID
-	w.Refused(run.Invalid, A1, "start_run", args("no address"))
+	_ = w.Refused(run.Invalid, A1, "start_run", args("no address"))
 	stranger := w.with(w.TokenWith(idptest.Claims{"org": "acme", "azp": HumanClient, "sub": "u", "email": "stranger@elsewhere.example"}))
 	require.Equal(t, "ok", outcome(w.call(stranger, "decide", decideArgs(id, w.item(id), "approved"))))
 }

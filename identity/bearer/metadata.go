@@ -36,8 +36,9 @@ func MetadataURL(resource string) string {
 // Handler serves the metadata to everyone: whoever asks has no token yet. Pages
 // of other origins may read it, for it holds nothing that is not public.
 func (m Metadata) Handler() http.Handler {
-	m.BearerMethods = []string{"header"}
-	body, err := json.Marshal(m)
+	full := m
+	full.BearerMethods = []string{"header"}
+	body, err := json.Marshal(full)
 	if err != nil {
 		panic(err) // texts only
 	}

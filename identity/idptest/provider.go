@@ -12,11 +12,11 @@ import (
 	"net/http/httptest"
 	"sync"
 	"sync/atomic"
-	"testing"
+	"testing" //nolint:depguard // a package for tests
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-	"github.com/stretchr/testify/require"
+	"github.com/stretchr/testify/require" //nolint:depguard // a package for tests
 )
 
 // Provider is a running identity provider.

@@ -2,7 +2,6 @@ package jwks_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -189,7 +188,7 @@ func TestADiscoveryDocumentOfAnotherIssuerIsNotBelieved(t *testing.T) {
 	s := jwks.New(p.URL+"/", jwks.Options{})
 	_, err := s.Key(t.Context(), "k1")
 	require.Error(t, err)
-	require.False(t, errors.Is(err, jwks.ErrUnknownKey))
+	require.NotErrorIs(t, err, jwks.ErrUnknownKey)
 }
 
 func TestWhereDocumentsAreFetchedFrom(t *testing.T) {

@@ -2,7 +2,6 @@ package trust
 
 import (
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -156,6 +155,6 @@ func TestEveryExampleParses(t *testing.T) {
 	for _, f := range files {
 		c, err := Load("../../examples/identity/" + f.Name())
 		require.NoError(t, err)
-		require.Regexp(t, regexp.MustCompile(`^https://`), c.Resource)
+		require.Regexp(t, `^https://`, c.Resource)
 	}
 }

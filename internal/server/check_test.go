@@ -3,17 +3,14 @@ package server_test
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/enums/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
 
@@ -115,112 +112,8 @@ func TestTheCheckProfileIsOfferedWhileAnEvaluatorIsConfigured(t *testing.T) {
 	id := with.begin("one", Args{}) // published before
 	token := with.claim(id, "work").Token
 	began := time.Now()
-	with.Refused(run.Retry, A1, "submit", work(token))
+	_ = with.Refused(run.Retry, A1, "submit", work(token))
 	require.Less(t, time.Since(began), 4*time.Second)
-}
-
-// vendor is the protocol's own process for checks.
-func (s *checking) vendor() string {
-	source, err := os.ReadFile(filepath.Join(Upstream(), "conformance", "fixtures", "vendor-check", "PROCESS.md"))
-	require.NoError(s.t, err)
-	s.Publish(string(source), map[string]string{"finance-approver": "finance"})
-	return "vendor-check"
-}
-
-func (s *checking) screened(token, next string) Args {
-	file := Must[struct{ ID string }](s.Server, A1, "upload", Args{
-		"fileName": "r.txt", "contentType": "text/plain", "contentBase64": base64.StdEncoding.EncodeToString([]byte("clear")), "requestId": ID(),
-	})
-	return Args{
-		"token": token, "output": Args{"cleared": next == "approve", "summary": "No hits."}, "summary": "Searched both lists.",
-		"evidence": []Args{{"kind": "file", "ref": file.ID}}, "next": next, "reason": "The report says so.", "requestId": ID(),
-	}
-}
-
-func TestAVendorCheckRunsToEveryOutcome(t *testing.T) {
-	if Upstream() == "" {
-		t.Skip("the protocol's data files are not there")
-	}
-	s := startChecking(t)
-	name := s.vendor()
-	inputs := Args{"vendorName": "Acme", "amount": json.Number("48000.00")}
-	pass := answersOf(0.97, "states", 0.91, 2, 0.85)
-	submit := func(id string, answer func(openaitest.Call) openaitest.Reply, next string) (run.View, string) {
-		s.evaluator.Answer(answer)
-		token := s.claim(id, "check_vendor").Token
-		return Must[run.View](s.Server, A1, "submit", s.screened(token, next)), token
-	}
-	check := func(v run.View) *run.Verdict { return v.Data.Steps["check_vendor"].Check }
-
-	t.Run("pass, approved: onboarded", func(t *testing.T) {
-		id := s.begin(name, inputs)
-		v, _ := submit(id, pass, "approve")
-		require.Equal(t, run.Passes, check(v).Verdict)
-		require.Equal(t, openaitest.Model, check(v).Model)
-		require.Len(t, check(v).Questions, 3)
-		require.Equal(t, "onboarded", *s.decide(Mira, id, Args{"decision": "approved"}).Run.Outcome)
-	})
-	t.Run("pass, no clearance: declined", func(t *testing.T) {
-		v, _ := submit(s.begin(name, inputs), pass, "decline")
-		require.Equal(t, "declined", *v.Run.Outcome)
-	})
-	t.Run("fail goes back with the issues, and passes then", func(t *testing.T) {
-		id := s.begin(name, inputs)
-		s.evaluator.Answer(answersOf(0.12, "hedges", 0.9, 1, 0.9))
-		token := s.claim(id, "check_vendor").Token
-		before := s.get(id)
-		args := s.screened(token, "approve")
-		refused := s.Refused(run.NotAccepted, A1, "submit", args)
-		want := []string{
-			"check: The cleared verdict matches what the attached report says. → no (0.12)",
-			"check: What does the summary do? → hedges (0.9)",
-			"check: How complete is the screening? → level 1: One list is covered. (0.9)",
-		}
-		require.Equal(t, want, refused.Issues)
-		require.Equal(t, before.Data, s.get(id).Data)
-		s.evaluator.Answer(pass)
-		v := Must[run.View](s.Server, A1, "submit", args) // the refused requestId is as if never used
-		require.Equal(t, run.Passes, check(v).Verdict)
-	})
-	t.Run("unsure, completed with the candidate", func(t *testing.T) {
-		id := s.begin(name, inputs)
-		v, _ := submit(id, answersOf(0.62, "states", 0.91, 2, 0.9), "approve")
-		require.Equal(t, run.Unsure, check(v).Verdict)
-		require.Empty(t, v.Data.Steps["check_vendor"].By)
-		require.Len(t, v.WorkItems, 1)
-		e := v.WorkItems[0].Escalation
-		require.Equal(t, run.Unsure, e.Check.Verdict)
-		require.Equal(t, "a1", e.Candidate.By)
-		require.NotEmpty(t, e.Candidate.Evidence[0].URL, "a held file can be opened")
-		mine := Must[struct{ Items []run.PersonWork }](s.Server, Boss, "get_work", Args{}).Items
-		require.NotEmpty(t, mine[0].WorkItem.Escalation.Candidate.Evidence[0].URL)
-		v = s.decide(Boss, id, Args{"decision": "completed"})
-		require.Equal(t, "Searched both lists.", v.Data.Steps["check_vendor"].Summary)
-		require.Equal(t, run.Unsure, check(v).Verdict)
-		require.Equal(t, "approve", v.WorkItems[0].StepID)
-		t.Run("rejected: rework has the verdict in its history and a handoff of none", func(t *testing.T) {
-			v := s.decide(Mira, id, Args{"decision": "rejected", "note": "Check the owners."})
-			require.Equal(t, run.Unsure, v.Data.Steps["check_vendor"].History[0].Check.Verdict)
-			require.Nil(t, s.claim(id, "check_vendor").Handoff)
-		})
-	})
-	t.Run("unsure, returned: the next claim has the note, the check and its lines", func(t *testing.T) {
-		id := s.begin(name, inputs)
-		submit(id, answersOf(0.97, "unclear", 1, 2, 0.5), "approve")
-		s.decide(Boss, id, Args{"decision": "returned", "note": "Say which lists."})
-		h := s.claim(id, "check_vendor").Handoff
-		require.Equal(t, "Say which lists.", h.Returned.Note)
-		require.Equal(t, run.Unsure, h.Check.Verdict)
-		require.Equal(t, []string{
-			"check: What does the summary do? → unclear (1)",
-			"check: How complete is the screening? → level 2: Both lists are covered with the search terms stated. (0.5)",
-		}, h.Issues)
-	})
-	t.Run("unsure, failed: failed", func(t *testing.T) {
-		id := s.begin(name, inputs)
-		submit(id, answersOf(0.6, "states", 1, 2, 1), "approve")
-		require.Equal(t, "failed", *s.decide(Boss, id, Args{"decision": "failed", "note": "A shell company."}).Run.Outcome)
-	})
 }
 
 func TestAnEvaluatorThatDoesNotAnswerLosesNothing(t *testing.T) {
@@ -240,7 +133,7 @@ func TestAnEvaluatorThatDoesNotAnswerLosesNothing(t *testing.T) {
 			before := s.get(id)
 			s.evaluator.Answer(answer)
 			args := work(token)
-			s.Refused(run.Retry, A1, "submit", args)
+			_ = s.Refused(run.Retry, A1, "submit", args)
 			require.Equal(t, before, s.get(id), "nothing was recorded")
 			s.evaluator.Answer(answersOf(1, "", 1, 0, 1))
 			require.Equal(t, "done", *Must[run.View](s.Server, A1, "submit", args).Run.Outcome, "the same requestId resubmits")
@@ -273,7 +166,7 @@ func TestASlowEvaluatorHoldsTheClaimAndItsCallerHearsInTime(t *testing.T) {
 	answered := make(chan time.Duration, 1)
 	began := time.Now()
 	go func() {
-		s.Refused(run.Retry, A1, "submit", args)
+		_ = s.Refused(run.Retry, A1, "submit", args)
 		answered <- time.Since(began)
 	}()
 	require.Eventually(t, func() bool { return len(s.evaluator.Calls()) > 0 }, 5*time.Second, 10*time.Millisecond)
@@ -281,7 +174,7 @@ func TestASlowEvaluatorHoldsTheClaimAndItsCallerHearsInTime(t *testing.T) {
 	require.Equal(t, []string{"claimed_by_other"}, s.Refused(run.Conflict, A2, "claim", Args{"runId": id, "stepId": "work", "requestId": ID()}).Issues)
 	require.Empty(t, Must[struct{ Items []run.AgentWork }](s.Server, A2, "get_work", Args{}).Items)
 	require.Equal(t, run.StepClaimed, *s.get(id).Steps[0].State)
-	s.Refused(run.Retry, A1, "renew", Args{"token": c.Token, "requestId": ID()})
+	_ = s.Refused(run.Retry, A1, "renew", Args{"token": c.Token, "requestId": ID()})
 	took := <-answered
 	require.Less(t, took, 15*time.Second)
 	require.Greater(t, took, 12*time.Second, "it was tried twice")
@@ -326,6 +219,29 @@ func TestOneSubmissionThatIsSentTwiceIsCheckedOnce(t *testing.T) {
 	require.Len(t, s.evaluator.Calls(), 1)
 }
 
+func TestACallerThatGoesAwayDuringACheckFindsItsOutcome(t *testing.T) {
+	s := startChecking(t)
+	s.Publish(one, nil)
+	s.evaluator.Answer(func(c openaitest.Call) openaitest.Reply {
+		r := openaitest.Yes(c, 1)
+		r.Wait = 2 * time.Second
+		return r
+	})
+	id := s.begin("one", Args{})
+	args := work(s.claim(id, "work").Token)
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := s.Client(A1).Call(ctx, "submit", args)
+		gone <- err
+	}()
+	require.Eventually(t, func() bool { return len(s.evaluator.Calls()) > 0 }, 5*time.Second, 10*time.Millisecond)
+	leave()
+	require.Error(t, <-gone)
+	require.Equal(t, "done", *Must[run.View](s.Server, A1, "submit", args).Run.Outcome)
+	require.Len(t, s.evaluator.Calls(), 1)
+}
+
 func TestAPersonsTaskThatACheckIsUnsureOfGoesToTheOperatorsAndBack(t *testing.T) {
 	s := startChecking(t)
 	s.Publish(`---
@@ -359,13 +275,13 @@ func TestACheckShowsInTheHistoryWithItsStepAndWithoutTheKey(t *testing.T) {
 	s.evaluator.Answer(always(openaitest.Reply{Status: 401, Body: `{"error":{"message":"Incorrect API key provided: ` + evaluatorKey + `"}}`}))
 	id := s.begin("one", Args{})
 	token := s.claim(id, "work").Token
-	s.Refused(run.Retry, A1, "submit", work(token))
+	_ = s.Refused(run.Retry, A1, "submit", work(token))
 	s.evaluator.Answer(always(openaitest.Reply{Wait: 30 * time.Second}))
-	s.Refused(run.Retry, A1, "submit", work(token))
+	_ = s.Refused(run.Retry, A1, "submit", work(token))
 	c, err := client.Dial(client.Options{HostPort: s.Temporal.Address, Namespace: s.Temporal.Namespace})
 	require.NoError(t, err)
 	defer c.Close()
-	events := c.GetWorkflowHistory(context.Background(), workflows.WorkflowID("acme", id), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := c.GetWorkflowHistory(context.Background(), workflows.WorkflowID("acme", id), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	checks := 0
 	for events.HasNext() {
 		e, err := events.Next()

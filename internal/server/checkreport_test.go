@@ -51,8 +51,8 @@ func TestTheReportComparesEachQuestionWithWhatPeopleDecided(t *testing.T) {
 	s := startChecking(t)
 	roles := map[string]string{"who": "finance"}
 	s.Publish(memo("    advisory: true"), roles)
-	hand := func(id string, clear float64, what string) {
-		s.evaluator.Answer(answersOf(clear, what, 1, 0, 0))
+	hand := func(id string, lucid float64, what string) {
+		s.evaluator.Answer(answersOf(lucid, what, 1, 0, 0))
 		Must[run.View](s.Server, A1, "submit", work(s.claim(id, "write").Token))
 	}
 	approve, reject := Args{"decision": "approved"}, Args{"decision": "rejected", "note": "No."}

@@ -51,8 +51,9 @@ type Stack struct {
 	Postgres *devstack.Postgres
 	Temporal *devstack.Temporal
 
-	lock *devstack.DirLock
-	stop sync.Once
+	login *loginServer
+	lock  *devstack.DirLock
+	stop  sync.Once
 }
 
 // Info is what DIR/dev.json says of a running stack.
@@ -63,8 +64,13 @@ type Info struct {
 	TemporalAddress string `json:"temporalAddress"`
 	TemporalUI      string `json:"temporalUI"`
 	Postgres        string `json:"postgres"`
+	// Login is the URL of the authorization server.
+	Login string `json:"login"`
 	// Tokens are bearer tokens of every identity of the directory.
 	Tokens map[string]string `json:"tokens"`
+	// Secrets are the client secrets of the directory's agents, for tokens by
+	// client credentials.
+	Secrets map[string]string `json:"secrets"`
 }
 
 const (
@@ -100,7 +106,13 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	if o.Directory, err = EnsureDirectory(o.Dir, o.Directory, o.DefaultDirectory); err != nil {
 		return nil, err
 	}
-	if s.Info.Tokens, err = WriteConfig(o.Dir, o.Directory); err != nil {
+	if _, err = WriteConfig(o.Dir, o.Directory); err != nil {
+		return nil, err
+	}
+	if o.Addr, err = freeAddr(o.Addr); err != nil {
+		return nil, err
+	}
+	if err := s.startLogin(o); err != nil {
 		return nil, err
 	}
 	if err := s.startStores(ctx, o); err != nil {
@@ -152,21 +164,17 @@ func attributeType(t enumspb.IndexedValueType) string {
 
 func (s *Stack) startServer(ctx context.Context, o Options) error {
 	fmt.Fprintln(o.Progress, "starting the server")
-	addr, err := freeAddr(o.Addr)
-	if err != nil {
-		return err
-	}
+	addr := o.Addr
 	args := []string{
 		o.Binary, "server", "--addr", addr,
-		"--directory", o.Directory,
+		"--directory", o.Directory, "--identity", filepath.Join(o.Dir, identityFile),
 		"--keys", filepath.Join(o.Dir, keysFile),
 		"--secret", filepath.Join(o.Dir, secretFile),
-		"--token-key", filepath.Join(o.Dir, PublicKeyFile),
-		"--token-issuer", Issuer, "--token-audience", Audience,
 	}
 	if o.Lease != 0 {
 		args = append(args, "--lease", o.Lease.String())
 	}
+	var err error
 	s.Server, err = devstack.StartProcess(devstack.ProcessOptions{
 		Args: append(args, o.ServerArgs...), Log: o.Log,
 		Env: append(os.Environ(), "AGENTPROCESS_POSTGRES="+s.Info.Postgres,
@@ -231,6 +239,9 @@ func (s *Stack) Stop() {
 		}
 		if s.Postgres != nil {
 			s.Postgres.Stop()
+		}
+		if s.login != nil {
+			s.login.stop()
 		}
 		if s.lock != nil {
 			s.lock.Unlock()
