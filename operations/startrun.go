@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -146,8 +146,8 @@ func (s *Service) begin(ctx context.Context, start *run.Start) (workflows.Writte
 	operation := s.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID:                       workflows.WorkflowID(start.Org, start.RunID),
 		TaskQueue:                s.TaskQueue,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:            fmt.Sprintf("%s v%d, %s", start.Process.Name, start.Version, start.Mode),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			workflows.AttrOrganization.ValueSet(start.Org), workflows.AttrProcess.ValueSet(start.Process.Name)),

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -179,7 +180,7 @@ func (s *Service) look(ctx context.Context, q request) (entry *ledger.Entry, row
 // settled answers from the ledger: a conflict for another call under the same
 // requestId, the original result of this one. It is nil, nil while pending.
 func (s *Service) settled(ctx context.Context, q request, e *ledger.Entry) (any, error) {
-	if string(e.Digest) != string(q.digest) {
+	if !bytes.Equal(e.Digest, q.digest) {
 		return nil, run.RequestReused()
 	}
 	if !e.Done {
@@ -234,7 +235,8 @@ func (s *Service) reserve(ctx context.Context, q request, entry *ledger.Entry, n
 // requestId, so that a call that failed is not recorded; after anything else the
 // run may yet carry the write out, and the reservation stays.
 func (s *Service) giveUp(ctx context.Context, q request, attempt string, err error) error {
-	if refused, ok := err.(*run.Error); ok && refused.Code != run.Retry {
+	var refused *run.Error
+	if errors.As(err, &refused) && refused.Code != run.Retry {
 		return s.release(ctx, q, attempt, refused)
 	}
 	return err

@@ -92,11 +92,12 @@ func runServer(ctx context.Context, f serverFlags) error {
 // options reads the files that the flags name. Secrets come from files and the
 // environment only: a command line is for everyone to see.
 func (f serverFlags) options() (o server.Options, err error) {
-	if f.postgres == "" {
-		f.postgres = os.Getenv("AGENTPROCESS_POSTGRES")
+	dsn := f.postgres
+	if dsn == "" {
+		dsn = os.Getenv("AGENTPROCESS_POSTGRES")
 	}
 	o = server.Options{
-		Addr: f.addr, PublicURL: f.publicURL, Postgres: f.postgres, TaskQueue: f.taskQueue,
+		Addr: f.addr, PublicURL: f.publicURL, Postgres: dsn, TaskQueue: f.taskQueue,
 		Issuer: f.issuer, Audience: f.audience, Lease: f.lease, RunDataBytes: f.runData, MaxUploadBytes: f.upload,
 		Channel: notify.NewLog(os.Stdout),
 		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)), Version: version(),

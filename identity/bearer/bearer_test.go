@@ -35,9 +35,11 @@ func serve(t *testing.T, authorization ...string) (*httptest.ResponseRecorder, *
 	t.Helper()
 	var got *identity.Caller
 	h := bearer.Middleware(verifier{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, ok := bearer.From(r.Context())
-		require.True(t, ok)
-		got = &c
+		if c, ok := bearer.From(r.Context()); ok {
+			got = &c
+		} else {
+			t.Error("no caller")
+		}
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	r := httptest.NewRequest(http.MethodPost, "/mcp?access_token=good.token_~%2B/-==", nil)

@@ -12,11 +12,11 @@ import (
 	"net/http/httptest"
 	"sync"
 	"sync/atomic"
-	"testing" //nolint:depguard // a package for tests
+	"testing"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-	"github.com/stretchr/testify/require" //nolint:depguard // a package for tests
+	"github.com/stretchr/testify/require"
 )
 
 // Provider is a running identity provider.
