@@ -40,7 +40,7 @@ check: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/workflowcheck-$(WORKFLOW
 bench: postgres ## Measure against bare Temporal; prints ratios, writes bench.json
 	$(GO) run ./internal/bench
 
-conformance: postgres ## Run the conformance suite on the server, its slow checks too (about 15 minutes)
+conformance: postgres ## Run the conformance suite on the server, its slow checks too (about three minutes)
 	AGENTPROCESS_CONFORMANCE_SLOW=1 $(GO) run ./internal/teststack -- $(GO) test -timeout 40m -run TestOurServerConforms ./conformance
 
 faults: postgres ## Break everything for DURATION, from a SEED, and see that nothing is lost
