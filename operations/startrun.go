@@ -142,7 +142,6 @@ func versionNumber(n json.Number) (int, error) {
 // begin starts the workflow and opens the run, in one round trip. A workflow
 // that is there already is opened again.
 func (s *Service) begin(ctx context.Context, start *run.Start) (workflows.Written, error) {
-	var written workflows.Written
 	operation := s.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID:                       workflows.WorkflowID(start.Org, start.RunID),
 		TaskQueue:                s.TaskQueue,
@@ -162,14 +161,12 @@ func (s *Service) begin(ctx context.Context, start *run.Start) (workflows.Writte
 			WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
 	})
-	if err == nil {
-		err = handle.Get(ctx, &written)
+	written, refused, err := answer(ctx, handle, err)
+	if refused != nil {
+		return written, refused
 	}
 	if err == nil {
 		return written, nil
-	}
-	if refused := refusalIn(err); refused != nil {
-		return written, refused
 	}
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) {

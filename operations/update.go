@@ -19,7 +19,6 @@ func newBatch() *pgx.Batch { return &pgx.Batch{} }
 // update sends a write to its run and waits for the outcome. A refusal of the
 // run comes back as *run.Error; everything else may yet be carried out.
 func (s *Service) update(ctx context.Context, w write) (workflows.Written, error) {
-	var written workflows.Written
 	handle, err := s.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID:   workflows.WorkflowID(w.caller.Org, w.runID),
 		UpdateID:     w.command.Attempt,
@@ -27,20 +26,30 @@ func (s *Service) update(ctx context.Context, w write) (workflows.Written, error
 		Args:         []any{w.command},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
-	if err == nil {
-		err = handle.Get(ctx, &written)
+	written, refused, err := answer(ctx, handle, err)
+	if refused != nil {
+		return written, refused
 	}
 	if err == nil {
 		return written, nil
-	}
-	if refused := refusalIn(err); refused != nil {
-		return written, refused
 	}
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		return written, s.closed(ctx, w.request, err)
 	}
 	return written, fmt.Errorf("update %s: %w", w.tool, err)
+}
+
+// answer waits for the outcome of an update that was sent, or tells the refusal
+// from every other failure.
+func answer(ctx context.Context, handle client.WorkflowUpdateHandle, err error) (written workflows.Written, refused *run.Error, _ error) {
+	if err == nil {
+		err = handle.Get(ctx, &written)
+	}
+	if err == nil {
+		return written, nil, nil
+	}
+	return written, refusalIn(err), err
 }
 
 // errLookAgain says that the ledger knows the outcome by now.

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -54,24 +53,14 @@ type demo struct {
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, "\n"+format+"\n", args...) }
 
-func runDemo(ctx context.Context, o stack.Options, keep bool, out io.Writer) (err error) {
-	if o.Binary, err = os.Executable(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(o.Dir, "dev.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+func runDemo(ctx context.Context, o stack.Options, keep bool, out io.Writer) error {
+	st, log, err := openStack(ctx, o, out)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	o.Log, o.Progress = log, out
-	d := &demo{dir: o.Dir, out: out}
-	if d.stack, err = stack.Start(ctx, o); err != nil {
-		return fmt.Errorf("%w (more in %s)", err, log.Name())
-	}
-	defer d.stack.Stop()
+	defer st.Stop()
+	d := &demo{stack: st, dir: o.Dir, out: out}
 	runID, err := d.onboard(ctx)
 	if err != nil {
 		return fmt.Errorf("%w (more in %s)", err, log.Name())

@@ -43,23 +43,12 @@ same --data goes on where it was.`,
 	return c
 }
 
-func runDev(ctx context.Context, o stack.Options, out io.Writer) (err error) {
-	if o.Binary, err = os.Executable(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(o.Dir, "dev.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+func runDev(ctx context.Context, o stack.Options, out io.Writer) error {
+	st, log, err := openStack(ctx, o, out)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	o.Log, o.Progress = log, out
-	st, err := stack.Start(ctx, o)
-	if err != nil {
-		return fmt.Errorf("%w (more in %s)", err, log.Name())
-	}
 	defer st.Stop()
 	fmt.Fprintf(out, `
 MCP          %s
@@ -85,4 +74,27 @@ Ctrl-C ends all of it.
 	case <-st.Postgres.Done():
 		return fmt.Errorf("PostgreSQL ended (more in %s)", log.Name())
 	}
+}
+
+// openStack starts a stack of this very binary, with what its parts say in
+// DIR/dev.log and a line a step on out.
+func openStack(ctx context.Context, o stack.Options, out io.Writer) (*stack.Stack, *os.File, error) {
+	var err error
+	if o.Binary, err = os.Executable(); err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
+		return nil, nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(o.Dir, "dev.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Log, o.Progress = log, out
+	st, err := stack.Start(ctx, o)
+	if err != nil {
+		_ = log.Close()
+		return nil, nil, fmt.Errorf("%w (more in %s)", err, log.Name())
+	}
+	return st, log, nil
 }
