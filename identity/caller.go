@@ -43,5 +43,11 @@ func (c Caller) MayWork(process string) bool {
 	return c.Processes == nil || slices.Contains(c.Processes, process)
 }
 
+// clone is a copy that shares no slice with c.
+func (c Caller) clone() Caller {
+	c.Groups, c.Processes = slices.Clone(c.Groups), slices.Clone(c.Processes)
+	return c
+}
+
 // IsPerson reports whether the caller authenticated as a human.
 func (c Caller) IsPerson() bool { return c.Kind == Person }

@@ -82,6 +82,7 @@ func runServer(ctx context.Context, f serverFlags) error {
 	if err != nil {
 		return err
 	}
+	server.TuneRuntime()
 	s, err := server.New(ctx, o)
 	if err != nil {
 		return err

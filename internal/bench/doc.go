@@ -3,8 +3,9 @@
 // It starts a durable Postgres, the Temporal dev server on a file, and the real
 // server, then measures in turns, on that one Temporal: updates of a workflow
 // that does nothing, with arguments and results as large as ours (the limit of
-// any design), and `claim` and `submit` over MCP. Both in rounds A B A B, so that
-// what else the machine does hits both. It prints a table and writes bench.json.
+// any design), and `claim` and `submit` over MCP. One caller makes them call by
+// call in turn, many callers in rounds A B A B, so that what else the machine does
+// hits both. It prints a table and writes bench.json.
 //
 // Server, callers and both workers are one process: the same runtime and the
 // same garbage collector for both sides, so the difference between them is the

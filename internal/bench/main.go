@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/agentprocess-temporal/server/internal/server"
 )
 
 // plan says how much is measured.
@@ -73,6 +75,7 @@ func bench(f flags) (err error) {
 	if f.quick {
 		p = quick
 	}
+	server.TuneRuntime()
 	began := time.Now()
 	progress("starting Postgres, Temporal and the server")
 	s, err := startStack(ctx)

@@ -34,6 +34,9 @@ func newPeople(o Options) *identity.People {
 	return p
 }
 
+// proofLasts is how long a credential that was proved is not proved again.
+const proofLasts = time.Second
+
 // newVerifier takes the tokens of the trusted issuers, and development tokens if
 // there is a key for them.
 func (s *Server) newVerifier() identity.Verifier {
@@ -51,7 +54,7 @@ func (s *Server) newVerifier() identity.Verifier {
 			return nil
 		}
 	}
-	return s.people.Verifier(identity.Dispatch(trusted, development))
+	return s.people.Verifier(identity.Remember(identity.Dispatch(trusted, development), proofLasts))
 }
 
 // newDoor lets in who has a good token.
