@@ -312,6 +312,34 @@ func TestTextThatImitatesAnAnswerIsNoneEvenIfTheModelRepeatsIt(t *testing.T) {
 	require.GreaterOrEqual(t, len(s.Calls()[0].Word), 16)
 }
 
+// An endpoint that holds the model to the schema would write the word itself, and
+// a model that states how sure it is before it answers has nothing to be sure of.
+func TestTheSchemaAsksForTheWordFirstAndTheConfidenceLastAndTellsNeither(t *testing.T) {
+	s := openaitest.Start(t, func(c openaitest.Call) openaitest.Reply {
+		if c.Logprobs {
+			return openaitest.Reply{Content: "yes"}
+		}
+		return sound(c)
+	})
+	_, err := ask(t, dial(t, s.URL), material, questions...)
+	require.NoError(t, err)
+	want := map[string]string{
+		"yes_no": `"properties":{"for":{"type":"string"},"probability":{"type":"number"}}`,
+		"choice": `"properties":{"for":{"type":"string"},"answer":{"enum":["states","hedges"],"type":"string"},"confidence":{"type":"number"}}`,
+		"rubric": `"properties":{"for":{"type":"string"},"level":{"enum":[0,1],"type":"integer"},"confidence":{"type":"number"}}`,
+	}
+	for _, c := range s.Calls() {
+		if c.Logprobs {
+			continue
+		}
+		require.Contains(t, c.Schema, want[c.Form])
+		require.NotContains(t, c.Schema, c.Word)
+		require.Contains(t, c.System, c.Word)
+		delete(want, c.Form)
+	}
+	require.Empty(t, want, "each form was asked for")
+}
+
 func TestTheKeyDoesNotFollowARedirect(t *testing.T) {
 	reached := false
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))

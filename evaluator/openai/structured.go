@@ -31,14 +31,42 @@ type form struct {
 	fields []field
 }
 
+// schema is the form as JSON Schema. The word is no part of it: an endpoint that
+// holds a model to the schema would fill it in, whatever text the answer came
+// from. Properties stand in the order in which they are to be written, the word
+// before the answer and the answer before how sure it is of it: many endpoints
+// have the model write them so.
 func (f form) schema() schema {
-	properties := schema{"for": schema{"type": "string", "enum": []string{f.word}}}
-	required := []string{"for"}
-	for _, each := range f.fields {
-		properties[each.name] = each.schema
-		required = append(required, each.name)
+	properties := inOrder{{"for", schema{"type": "string"}}}
+	properties = append(properties, f.fields...)
+	required := make([]string, len(properties))
+	for i, each := range properties {
+		required[i] = each.name
 	}
 	return schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// inOrder is a JSON object that keeps the order of its fields.
+type inOrder []field
+
+// MarshalJSON implements json.Marshaler.
+func (o inOrder) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, each := range o {
+		name, err := json.Marshal(each.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(each.schema)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}'), nil
 }
 
 var errForm = &evaluator.Error{Reason: "the answer is not in the form asked for"}

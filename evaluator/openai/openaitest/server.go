@@ -27,7 +27,9 @@ type Call struct {
 	// Form is the name of the form of the answer, empty where log probabilities
 	// are asked for; Word is the word that the answer must repeat.
 	Form, Word string
-	Logprobs   bool
+	// Schema is that of the answer, byte for byte.
+	Schema   string
+	Logprobs bool
 	// Key is the Authorization header, Body the whole request.
 	Key  string
 	Body map[string]any
@@ -124,9 +126,7 @@ func read(text []byte) (Call, error) {
 		Format   struct {
 			Schema struct {
 				Name   string
-				Schema struct {
-					Properties map[string]struct{ Enum []any }
-				}
+				Schema json.RawMessage
 			} `json:"json_schema"`
 		} `json:"response_format"`
 	}
@@ -141,10 +141,10 @@ func read(text []byte) (Call, error) {
 		return c, fmt.Errorf("two messages are expected")
 	}
 	c.System, c.User, c.Logprobs, c.Form = in.Messages[0].Content, in.Messages[1].Content, in.Logprobs, in.Format.Schema.Name
-	if words := in.Format.Schema.Schema.Properties["for"].Enum; len(words) == 1 {
-		c.Word, _ = words[0].(string)
-	}
-	_, rest, _ := strings.Cut(c.System, "The question: ")
+	c.Schema = string(in.Format.Schema.Schema)
+	_, rest, _ := strings.Cut(c.System, `"for" is "`)
+	c.Word, _, _ = strings.Cut(rest, `"`)
+	_, rest, _ = strings.Cut(c.System, "The question: ")
 	c.Question, _, _ = strings.Cut(rest, "\n")
 	return c, nil
 }
