@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/agentprocess-temporal/server/evaluator"
+	"github.com/agentprocess-temporal/server/internal/faults/faultpoint"
 	"github.com/agentprocess-temporal/server/run"
 )
 
@@ -42,6 +43,7 @@ func (a *Activities) Evaluate(ctx context.Context, q run.CheckRequest) (run.Answ
 	var known *evaluator.Error
 	switch {
 	case err == nil:
+		faultpoint.Here(faultpoint.Checking)
 		return answers, nil
 	case errors.As(err, &known):
 		return run.Answers{}, temporal.NewApplicationErrorWithOptions(known.Reason, errorType,

@@ -76,6 +76,22 @@ func LoadConfig(path string) (*Config, error) {
 	return c, nil
 }
 
+// unknownKey is how the library says that it does not know a key.
+var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+
+// plain puts an error of the YAML library into one line, without names of types.
+func plain(err error) string {
+	var many *yaml.TypeError
+	if !errors.As(err, &many) {
+		return oneLine(err)
+	}
+	lines := make([]string, len(many.Errors))
+	for i, each := range many.Errors {
+		lines[i] = unknownKey.ReplaceAllString(each, `unknown key "$1"`)
+	}
+	return strings.Join(lines, "; ")
+}
+
 // ParseConfig reads a configuration and tells everything that it lacks.
 func ParseConfig(raw []byte) (*Config, error) {
 	var missing []string
@@ -91,7 +107,7 @@ func ParseConfig(raw []byte) (*Config, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(raw))
 	dec.KnownFields(true)
 	if err := dec.Decode(&c); err != nil {
-		return nil, err
+		return nil, errors.New(plain(err))
 	}
 	need := func(what, value string) {
 		if strings.TrimSpace(value) == "" {

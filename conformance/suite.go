@@ -85,6 +85,9 @@ func Open(ctx context.Context, opts Options) (*Suite, error) {
 	if s.walked = opts.Fixtures; s.walked == nil {
 		s.walked = s.Fixtures
 	}
+	if err := s.known(opts.Only); err != nil {
+		return nil, err
+	}
 	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -94,10 +97,23 @@ func Open(ctx context.Context, opts Options) (*Suite, error) {
 	return s, s.publishFixtures(ctx)
 }
 
+// known refuses filters that no check matches: a slip of the pen would pass.
+func (s *Suite) known(filters []string) error {
+	all := slices.Concat(Checks(), s.walkChecks())
+	for _, only := range filters {
+		if !slices.ContainsFunc(all, func(c Check) bool { return c.matches(only) }) {
+			return cannot("%q is neither the id of a check nor a clause; --list shows them", only)
+		}
+	}
+	return nil
+}
+
 func (s *Suite) connect(ctx context.Context) error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 100
 	actor := func(name string, id Identity) (*Actor, error) {
+		ctx, cancel := context.WithTimeout(ctx, helloWithin)
+		defer cancel()
 		w, err := dial(ctx, transport, s.opts.URL, id.Token)
 		if err != nil {
 			return nil, s.whyNot(name, err)
@@ -139,6 +155,8 @@ func (s *Suite) whyNot(name string, err error) error {
 	var status *httpError
 	var refused *rpcError
 	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return cannot("%s takes a connection and does not answer within %s", s.opts.URL, helloWithin)
 	case errors.As(err, &status) && (status.status == http.StatusUnauthorized || status.status == http.StatusForbidden):
 		return cannot("%s does not accept the token of %s (HTTP %d)", s.opts.URL, name, status.status)
 	case errors.As(err, &status):
@@ -153,8 +171,14 @@ func (s *Suite) whyNot(name string, err error) error {
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
+// helloWithin is how long a server may take for each thing that it is asked before
+// the checks.
+const helloWithin = 20 * time.Second
+
 // learn reads describe and finds the ids of the callers.
 func (s *Suite) learn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, helloWithin)
+	defer cancel()
 	listed, err := s.One.wire.tools(ctx)
 	if err != nil {
 		return cannot("%s speaks MCP, but does not list its tools: %v", s.opts.URL, oneLine(err))

@@ -22,6 +22,7 @@ const (
 	stateless        = "2026-07-28"
 	maxAnswer        = 64 << 20
 	callTimeout      = 90 * time.Second
+	maxPages         = 100
 	methodNotFound   = -32601
 	protocolMetaKeys = "io.modelcontextprotocol/"
 )
@@ -97,7 +98,8 @@ func (w *wire) meta(params map[string]any) map[string]any {
 // tools are the names that tools/list gives.
 func (w *wire) tools(ctx context.Context) ([]string, error) {
 	var names []string
-	for cursor := ""; ; {
+	cursor := ""
+	for range maxPages {
 		params := map[string]any{}
 		if cursor != "" {
 			params["cursor"] = cursor
@@ -122,6 +124,7 @@ func (w *wire) tools(ctx context.Context) ([]string, error) {
 			return names, nil
 		}
 	}
+	return nil, fmt.Errorf("tools/list has more than %d pages", maxPages)
 }
 
 // call calls a tool and returns the text of `{ok, …}`.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -45,9 +46,18 @@ func TestConformanceSaysInOneLineWhyThereIsNothingToJudge(t *testing.T) {
 	t.Cleanup(website.Close)
 	strict := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(strict.Close)
-	speaks := httptest.NewServer(http.HandlerFunc(otherMCP))
+	speaks := httptest.NewServer(otherMCP(`{"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}`))
 	t.Cleanup(speaks.Close)
+	endless := httptest.NewServer(otherMCP(`{"tools":[],"nextCursor":"again"}`))
+	t.Cleanup(endless.Close)
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(hangs.Close)
 	for name, c := range map[string]struct{ url, want string }{
+		"a server that never answers":         {hangs.URL, "does not answer within 20s"},
+		"a list of tools without an end":      {endless.URL, "does not list its tools"},
 		"nothing listens":                     {silent.URL, "nothing answers at"},
 		"a website":                           {website.URL, "does not speak MCP"},
 		"a token that is not accepted":        {strict.URL, "does not accept the token of agents.one"},
@@ -72,20 +82,34 @@ func TestConformanceSaysEverythingThatAConfigurationLacks(t *testing.T) {
 	}
 }
 
-// otherMCP is a server that speaks MCP and has another tool.
-func otherMCP(w http.ResponseWriter, r *http.Request) {
-	var message struct {
-		ID     json.RawMessage
-		Method string
+func TestConformanceNamesWhatItDoesNotKnow(t *testing.T) {
+	code, stderr := judge(t, conformanceConfig+"grupp: h\npeple: {}\n", "--url", "http://localhost:1")
+	require.Equal(t, codeNoVerdict, code)
+	require.Contains(t, stderr, `conformance.yaml: line 9: unknown key "grupp"; line 10: unknown key "peple"`)
+	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+
+	code, stderr = judge(t, conformanceConfig, "--url", "http://localhost:1", "--only", "tools decide", "--only", "spec 3.4")
+	require.Equal(t, codeNoVerdict, code)
+	require.Contains(t, stderr, `"spec 3.4" is neither the id of a check nor a clause`)
+	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+}
+
+// otherMCP is a server that speaks MCP and lists these tools, as JSON.
+func otherMCP(tools string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var message struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.NewDecoder(r.Body).Decode(&message) != nil || message.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		result := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"other","version":"1"}}`
+		if message.Method == "tools/list" {
+			result = tools
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, message.ID, result)
 	}
-	if json.NewDecoder(r.Body).Decode(&message) != nil || message.ID == nil {
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	result := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"other","version":"1"}}`
-	if message.Method == "tools/list" {
-		result = `{"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}`
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, message.ID, result)
 }

@@ -39,6 +39,9 @@ func (v *verifier) linearize() {
 		}
 		g.Go(func() error {
 			operations := v.operations(id, byRun[id], view)
+			if view.Run.Process == "checked" {
+				return nil // a check holds a claim between two moments: the model knows writes of one
+			}
 			result := model.Check(operations, checkWithin)
 			mu.Lock()
 			defer mu.Unlock()

@@ -170,6 +170,7 @@ func (p *serverPart) prepare(s *stack, dsn, temporal string) error {
 		"--token-issuer", devconfig.Issuer, "--token-audience", devconfig.Audience,
 	}
 	p.env = append(os.Environ(), "AGENTPROCESS_POSTGRES="+dsn, "TEMPORAL_ADDRESS="+temporal,
+		"AGENTPROCESS_EVALUATOR_URL="+s.evaluatorURL, "AGENTPROCESS_EVALUATOR_MODEL=reviewer",
 		"TEMPORAL_NAMESPACE="+devstack.DefaultNamespace, "TEMPORAL_TLS=false", faultpoint.DirVariable+"="+p.points)
 	return nil
 }

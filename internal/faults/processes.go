@@ -120,6 +120,28 @@ steps:
 ---
 Round and round.
 `,
+	// Checks: an update that waits for an activity.
+	"checked": `---
+name: checked
+description: Work that is checked.
+inputs: { marker: string }
+steps:
+  - id: prove
+    agent: Prove it.
+    output: { marker: string }
+    check:
+      - { ask: Is it proved? }
+      - { ask: How well?, levels: [Badly., Well.], pass: 1 }
+    next: again
+  - id: again
+    agent: Prove it again.
+    output: { marker: string }
+    check: Is it proved again?
+    next: done
+  - { id: done, finish: done }
+---
+Nothing passes unread.
+`,
 	// Over at once.
 	"quick": `---
 name: quick

@@ -42,6 +42,9 @@ type stack struct {
 	// URL is where clients go: both servers, in turn.
 	URL string
 
+	// evaluatorURL is where checks are answered, endEvaluator ends that.
+	evaluatorURL string
+	endEvaluator func()
 	// pool and temporalClient go to the stores directly.
 	pool           *pgxpool.Pool
 	temporalClient client.Client
@@ -70,6 +73,7 @@ func startStack(ctx context.Context, seed uint64, dir, binary string, progress f
 	if s.ring, err = keyring.Load(filepath.Join(dir, "keys")); err != nil {
 		return nil, err
 	}
+	s.startEvaluator(seed)
 	progress("starting Postgres and Temporal")
 	s.postgres = &postgresPart{dir: filepath.Join(dir, "postgres"), said: s.said}
 	if err := s.postgres.start(ctx); err != nil {
@@ -241,6 +245,9 @@ func (s *stack) stop() error {
 	}
 	if s.postgres != nil {
 		s.postgres.end()
+	}
+	if s.endEvaluator != nil {
+		s.endEvaluator()
 	}
 	if s.said != nil {
 		return s.said.Close()

@@ -151,13 +151,15 @@ func (w *world) starter(ctx, until context.Context, c *caller, wanted int) {
 			pause(until, 200*time.Millisecond)
 			continue
 		}
-		switch n := c.rng.IntN(10); {
+		switch n := c.rng.IntN(12); {
 		case n < 3:
 			w.start(ctx, c, "review", args{})
 		case n < 6:
 			w.start(ctx, c, "fan", args{"until": time.Now().Add(time.Duration(c.rng.IntN(8)) * time.Second).UTC().Format(time.RFC3339)})
 		case n < 8:
 			w.start(ctx, c, "large", args{"text": textOf(80<<10 + c.rng.IntN(20<<10))})
+		case n < 10:
+			w.start(ctx, c, "checked", args{})
 		default:
 			w.start(ctx, c, "quick", args{})
 		}

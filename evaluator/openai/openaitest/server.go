@@ -61,12 +61,18 @@ type Server struct {
 
 // Start runs a server until the test ends, which answers as answer says.
 func Start(t testing.TB, answer func(Call) Reply) *Server {
-	s := &Server{answer: answer}
+	s, end := Run(answer)
+	t.Cleanup(end)
+	return s
+}
+
+// Run runs a server until end, for what is no test.
+func Run(answer func(Call) Reply) (s *Server, end func()) {
+	s = &Server{answer: answer}
 	ended := make(chan struct{})
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, ended) }))
-	t.Cleanup(func() { close(ended); h.Close() })
 	s.URL = h.URL + "/v1"
-	return s
+	return s, func() { close(ended); h.Close() }
 }
 
 // Answer changes how the server answers from now on.

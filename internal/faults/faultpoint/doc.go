@@ -17,12 +17,14 @@ const (
 	Projected = "projected"
 	// ProjectedLast: the same for a run that is over, before its workflow closes.
 	ProjectedLast = "projected-last"
+	// Checking: the evaluator has answered, the run does not know of it.
+	Checking = "checking"
 	// Continuing: the workflow is about to continue as new.
 	Continuing = "continuing"
 )
 
 // All are the points, in the order of a write's way.
-var All = []string{Reserved, Updated, Applied, Projected, ProjectedLast, Continuing}
+var All = []string{Reserved, Updated, Applied, Projected, ProjectedLast, Checking, Continuing}
 
 // DirVariable names the folder that arms points: a process of the faultpoints
 // build that comes by a point removes the file of its name there, and dies if
