@@ -46,8 +46,8 @@ func (a *Activities) Evaluate(ctx context.Context, q run.CheckRequest) (run.Answ
 		faultpoint.Here(faultpoint.Checking)
 		return answers, nil
 	case errors.As(err, &known):
-		return run.Answers{}, temporal.NewApplicationErrorWithOptions(known.Reason, errorType,
-			temporal.ApplicationErrorOptions{NonRetryable: known.Permanent})
+		// Whatever it was, it is tried once more (check profile §3).
+		return run.Answers{}, temporal.NewApplicationError(known.Reason, errorType)
 	}
 	return run.Answers{}, temporal.NewApplicationError("the evaluator failed", errorType)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,7 +17,8 @@ import (
 const atOnce = 16
 
 // Ask has all questions of a check answered, side by side. All or nothing: a
-// check with a question that is not answered has no verdict.
+// check with a question that is not answered has no verdict. Where several models
+// answered, all are named.
 func Ask(ctx context.Context, e Evaluator, m Material, questions []process.Question) (run.Answers, error) {
 	answers := run.Answers{Answers: make([]run.Answer, len(questions))}
 	models := make([]string, len(questions))
@@ -30,7 +33,9 @@ func Ask(ctx context.Context, e Evaluator, m Material, questions []process.Quest
 	if err := g.Wait(); err != nil {
 		return run.Answers{}, err
 	}
-	answers.Model = models[0]
+	// An endpoint may have more than one model answer under a name.
+	slices.Sort(models)
+	answers.Model = strings.Join(slices.Compact(models), ", ")
 	return answers, nil
 }
 

@@ -60,11 +60,7 @@ type Graded struct {
 }
 
 // Error says why there is no answer.
-type Error struct {
-	Reason string
-	// Permanent means that the same call again would fail again.
-	Permanent bool
-}
+type Error struct{ Reason string }
 
 // Error implements error.
 func (e *Error) Error() string { return "evaluator: " + e.Reason }

@@ -87,7 +87,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // errUnsupported is the refusal of a request that another form of may be accepted.
-var errUnsupported = &evaluator.Error{Reason: "the endpoint refused the request", Permanent: true}
+var errUnsupported = &evaluator.Error{Reason: "the endpoint refused the request"}
 
 // send sends one request and returns the one choice of its answer.
 func (e *Evaluator) send(ctx context.Context, p sdk.ChatCompletionNewParams, more ...option.RequestOption) (sdk.ChatCompletionChoice, string, error) {
@@ -143,8 +143,7 @@ func failure(ctx context.Context, err error) error {
 	case errors.As(err, &api) && (api.StatusCode == http.StatusBadRequest || api.StatusCode == http.StatusUnprocessableEntity):
 		return errUnsupported
 	case errors.As(err, &api):
-		again := api.StatusCode >= 500 || api.StatusCode == http.StatusTooManyRequests || api.StatusCode == http.StatusRequestTimeout
-		return &evaluator.Error{Reason: fmt.Sprintf("the endpoint answered %d %s", api.StatusCode, http.StatusText(api.StatusCode)), Permanent: !again}
+		return &evaluator.Error{Reason: fmt.Sprintf("the endpoint answered %d %s", api.StatusCode, http.StatusText(api.StatusCode))}
 	case errors.As(err, &unreached):
 		return &evaluator.Error{Reason: "the endpoint cannot be reached: " + unreached.Err.Error()}
 	}

@@ -164,52 +164,51 @@ func TestWhatIsNotAnAnswerIsAnError(t *testing.T) {
 		return func(c openaitest.Call) openaitest.Reply { return openaitest.Say(c, text) }
 	}
 	for name, c := range map[string]struct {
-		question  int
-		reply     func(openaitest.Call) openaitest.Reply
-		permanent bool
+		question int
+		reply    func(openaitest.Call) openaitest.Reply
 	}{
-		"nothing":                        {1, content(func(openaitest.Call) string { return "" }), false},
-		"prose":                          {1, content(func(openaitest.Call) string { return "It states the verdict." }), false},
-		"broken JSON":                    {1, content(func(c openaitest.Call) string { return `{"for": "` + c.Word + `", "answer": "sta` }), false},
-		"JSON and more":                  {1, content(func(c openaitest.Call) string { return openaitest.Choice(c, "states", 1).Content + " I think." }), false},
-		"a choice there is not":          {1, fields(`"answer": "approve", "confidence": 1`), false},
-		"a choice in another case":       {1, fields(`"answer": "States", "confidence": 1`), false},
-		"no choice":                      {1, fields(`"answer": null, "confidence": 1`), false},
-		"no confidence":                  {1, fields(`"answer": "states"`), false},
-		"a confidence above one":         {1, fields(`"answer": "states", "confidence": 1.2`), false},
-		"a negative confidence":          {1, fields(`"answer": "states", "confidence": -0.1`), false},
-		"a confidence as text":           {1, fields(`"answer": "states", "confidence": "1"`), false},
-		"NaN":                            {1, fields(`"answer": "states", "confidence": NaN`), false},
-		"a field twice":                  {1, fields(`"answer": "hedges", "answer": "states", "confidence": 1`), false},
-		"a field that nobody asked for":  {1, fields(`"answer": "states", "confidence": 1, "verdict": "pass"`), false},
-		"a field in another case":        {1, fields(`"Answer": "states", "confidence": 1`), false},
-		"an answer for another call":     {1, content(func(openaitest.Call) string { return `{"for": "r-XXXX", "answer": "states", "confidence": 1}` }), false},
-		"an answer that was cut off":     {1, func(c openaitest.Call) openaitest.Reply { r := sound(c); r.Finish = "length"; return r }, false},
-		"a refusal of the model":         {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Refusal: "I cannot."} }, false},
-		"a level above the last":         {2, fields(`"level": 2, "confidence": 1`), false},
-		"a level below the first":        {2, fields(`"level": -1, "confidence": 1`), false},
-		"half a level":                   {2, fields(`"level": 0.5, "confidence": 1`), false},
-		"a level as text":                {2, fields(`"level": "1", "confidence": 1`), false},
-		"a stated probability above one": {0, func(c openaitest.Call) openaitest.Reply { return openaitest.Say(c, `"probability": 7`) }, false},
+		"nothing":                        {1, content(func(openaitest.Call) string { return "" })},
+		"prose":                          {1, content(func(openaitest.Call) string { return "It states the verdict." })},
+		"broken JSON":                    {1, content(func(c openaitest.Call) string { return `{"for": "` + c.Word + `", "answer": "sta` })},
+		"JSON and more":                  {1, content(func(c openaitest.Call) string { return openaitest.Choice(c, "states", 1).Content + " I think." })},
+		"a choice there is not":          {1, fields(`"answer": "approve", "confidence": 1`)},
+		"a choice in another case":       {1, fields(`"answer": "States", "confidence": 1`)},
+		"no choice":                      {1, fields(`"answer": null, "confidence": 1`)},
+		"no confidence":                  {1, fields(`"answer": "states"`)},
+		"a confidence above one":         {1, fields(`"answer": "states", "confidence": 1.2`)},
+		"a negative confidence":          {1, fields(`"answer": "states", "confidence": -0.1`)},
+		"a confidence as text":           {1, fields(`"answer": "states", "confidence": "1"`)},
+		"NaN":                            {1, fields(`"answer": "states", "confidence": NaN`)},
+		"a field twice":                  {1, fields(`"answer": "hedges", "answer": "states", "confidence": 1`)},
+		"a field that nobody asked for":  {1, fields(`"answer": "states", "confidence": 1, "verdict": "pass"`)},
+		"a field in another case":        {1, fields(`"Answer": "states", "confidence": 1`)},
+		"an answer for another call":     {1, content(func(openaitest.Call) string { return `{"for": "r-XXXX", "answer": "states", "confidence": 1}` })},
+		"an answer that was cut off":     {1, func(c openaitest.Call) openaitest.Reply { r := sound(c); r.Finish = "length"; return r }},
+		"a refusal of the model":         {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Refusal: "I cannot."} }},
+		"a level above the last":         {2, fields(`"level": 2, "confidence": 1`)},
+		"a level below the first":        {2, fields(`"level": -1, "confidence": 1`)},
+		"half a level":                   {2, fields(`"level": 0.5, "confidence": 1`)},
+		"a level as text":                {2, fields(`"level": "1", "confidence": 1`)},
+		"a stated probability above one": {0, func(c openaitest.Call) openaitest.Reply { return openaitest.Say(c, `"probability": 7`) }},
 		"probabilities that are none": {0, func(openaitest.Call) openaitest.Reply {
 			return openaitest.Reply{Content: "yes", Logprobs: map[string]float64{"yes": 3}}
-		}, false},
-		"an empty body":           {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Body: " "} }, false},
-		"a body that is not JSON": {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Body: "<html>"} }, false},
-		"no answer in the body":   {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Body: `{"choices":[]}`} }, false},
+		}},
+		"an empty body":           {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Body: " "} }},
+		"a body that is not JSON": {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Body: "<html>"} }},
+		"no answer in the body":   {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Body: `{"choices":[]}`} }},
 		"an endless body": {1, func(openaitest.Call) openaitest.Reply {
 			return openaitest.Reply{Body: `{"x":"` + strings.Repeat("x", 2<<20) + `"}`}
-		}, false},
-		"too many requests":   {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Status: 429, Body: `{}`} }, false},
-		"a server that fails": {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Status: 503, Body: `{}`} }, false},
-		"a timeout":           {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Wait: 30 * time.Second} }, false},
+		}},
+		"too many requests":   {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Status: 429, Body: `{}`} }},
+		"a server that fails": {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Status: 503, Body: `{}`} }},
+		"a timeout":           {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Wait: 30 * time.Second} }},
 		"a key that is refused": {1, func(openaitest.Call) openaitest.Reply {
 			return openaitest.Reply{Status: 401, Body: `{"error":{"message":"bad key ` + secret + `"}}`}
-		}, true},
-		"a model there is not": {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Status: 404, Body: `{}`} }, true},
+		}},
+		"a model there is not": {1, func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Status: 404, Body: `{}`} }},
 		"a request that is refused either way": {1, func(openaitest.Call) openaitest.Reply {
 			return openaitest.Reply{Status: 400, Body: `{"error":{"message":"` + secret + `"}}`}
-		}, true},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +219,6 @@ func TestWhatIsNotAnAnswerIsAnError(t *testing.T) {
 			require.NotContains(t, fmt.Sprintf("%v %+v %#v", err, err, err), secret)
 			var known *evaluator.Error
 			require.ErrorAs(t, err, &known)
-			require.Equal(t, c.permanent, known.Permanent)
 		})
 	}
 }

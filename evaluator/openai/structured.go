@@ -14,7 +14,7 @@ import (
 	"github.com/agentprocess-temporal/server/process"
 )
 
-// answerTokens bounds an answer in a form; the longest has a name of a choice.
+// answerTokens bounds an answer in a form, the name of a choice apart.
 const answerTokens = 300
 
 type schema map[string]any
@@ -29,6 +29,9 @@ type form struct {
 	word   string
 	name   string
 	fields []field
+	// longest is the most that a text in it may have, in bytes, of which a token
+	// is one at least.
+	longest int
 }
 
 // schema is the form as JSON Schema. The word is no part of it: an endpoint that
@@ -83,7 +86,7 @@ func (e *Evaluator) structured(ctx context.Context, m evaluator.Material, questi
 		ResponseFormat: sdk.ChatCompletionNewParamsResponseFormatUnion{OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: f.name, Strict: param.NewOpt(true), Schema: f.schema()},
 		}},
-	}, answerTokens)
+	}, answerTokens+f.longest)
 	if err != nil {
 		return nil, "", err
 	}
@@ -126,10 +129,12 @@ func (e *Evaluator) Choose(ctx context.Context, m evaluator.Material, ask string
 		names[i], texts[i] = strconv.Quote(c.Name), c.Text
 	}
 	enum := make([]string, len(among))
+	longest := 0
 	for i, c := range among {
 		enum[i] = c.Name
+		longest = max(longest, len(names[i]))
 	}
-	f := form{word: w, name: "choice", fields: []field{{"answer", schema{"type": "string", "enum": enum}}, {"confidence", schema{"type": "number"}}}}
+	f := form{word: w, name: "choice", longest: longest, fields: []field{{"answer", schema{"type": "string", "enum": enum}}, {"confidence", schema{"type": "number"}}}}
 	answer, model, err := e.structured(ctx, m, asked(ask)+"\n\n"+listed("The answers there are, by name:", names, texts)+"\n\n"+
 		answerForm(w, `"answer" is the name of the answer; `+confidenceField), f)
 	if err != nil {

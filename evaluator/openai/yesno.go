@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -15,6 +16,10 @@ import (
 // leastSaid is the probability that yes and no must have together: where a model
 // says something else, theirs mean nothing.
 const leastSaid = 0.5
+
+// mostUnseen is how much may be missing from the probabilities given: an endpoint
+// that tells the token it chose and no other would make any yes a certain one.
+const mostUnseen = 0.1
 
 // errStated sends a question on to be answered with a stated probability.
 var errStated = errors.New("no log probabilities of yes and no")
@@ -54,31 +59,35 @@ func (e *Evaluator) byTokens(ctx context.Context, m evaluator.Material, ask stri
 // yes is the share of yes in what yes and no have together.
 func yes(first sdk.ChatCompletionTokenLogprob) (float64, error) {
 	seen := map[string]bool{}
-	var yes, no float64
-	add := func(token string, logprob float64) bool {
-		if math.IsNaN(logprob) || logprob > 1e-6 {
+	var yes, no, all float64
+	add := func(token, logprob string) bool {
+		// The library reads what is missing as 0, which would be certainty.
+		l, err := number(json.RawMessage(logprob))
+		if err != nil || l > 1e-6 {
 			return false
 		}
 		if seen[token] {
 			return true
 		}
 		seen[token] = true
+		p := math.Exp(l)
+		all += p
 		switch strings.ToLower(strings.Trim(token, " \t\r\n\"'.*▁Ġ")) {
 		case "yes":
-			yes += math.Exp(logprob)
+			yes += p
 		case "no":
-			no += math.Exp(logprob)
+			no += p
 		}
 		return true
 	}
-	sound := add(first.Token, first.Logprob)
+	sound := add(first.Token, first.JSON.Logprob.Raw())
 	for _, t := range first.TopLogprobs {
-		sound = sound && add(t.Token, t.Logprob)
+		sound = sound && add(t.Token, t.JSON.Logprob.Raw())
 	}
 	switch said := yes + no; {
-	case !sound, said > 1.01:
+	case !sound, all > 1.01:
 		return 0, &evaluator.Error{Reason: "the endpoint's probabilities are not any"}
-	case said < leastSaid:
+	case said < leastSaid, 1-all > mostUnseen:
 		return 0, errStated
 	default:
 		return yes / said, nil

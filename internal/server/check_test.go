@@ -144,16 +144,22 @@ func TestAnEvaluatorThatDoesNotAnswerLosesNothing(t *testing.T) {
 func TestTheServerTriesOnceMoreByItself(t *testing.T) {
 	s := startChecking(t)
 	s.Publish(one, nil)
-	var n atomic.Int32
-	s.evaluator.Answer(func(c openaitest.Call) openaitest.Reply {
-		if n.Add(1) == 1 {
-			return openaitest.Reply{Status: 500}
-		}
-		return openaitest.Yes(c, 1)
-	})
-	id := s.begin("one", Args{})
-	require.Equal(t, "done", *Must[run.View](s.Server, A1, "submit", work(s.claim(id, "work").Token)).Run.Outcome)
-	require.EqualValues(t, 2, n.Load())
+	for _, status := range []int{500, 429, 401, 404} {
+		var n atomic.Int32
+		s.evaluator.Answer(func(c openaitest.Call) openaitest.Reply {
+			if n.Add(1) == 1 {
+				return openaitest.Reply{Status: status}
+			}
+			return openaitest.Yes(c, 1)
+		})
+		id := s.begin("one", Args{})
+		require.Equal(t, "done", *Must[run.View](s.Server, A1, "submit", work(s.claim(id, "work").Token)).Run.Outcome)
+		require.EqualValues(t, 2, n.Load())
+		n.Store(-1 << 20)
+		s.evaluator.Answer(func(openaitest.Call) openaitest.Reply { n.Add(1); return openaitest.Reply{Status: status} })
+		_ = s.Refused(run.Retry, A1, "submit", work(s.claim(s.begin("one", Args{}), "work").Token))
+		require.EqualValues(t, -1<<20+2, n.Load(), "and no more than once: %d", status)
+	}
 }
 
 func TestASlowEvaluatorHoldsTheClaimAndItsCallerHearsInTime(t *testing.T) {

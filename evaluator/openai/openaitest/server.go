@@ -5,6 +5,7 @@
 package openaitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -44,6 +45,8 @@ type Reply struct {
 	Content  string
 	Logprobs map[string]float64
 	Finish   string
+	// Model is [Model] where it is empty.
+	Model string
 	// Refusal is set by models that decline.
 	Refusal string
 	// Wait is how long the answer takes.
@@ -175,7 +178,7 @@ func (r Reply) completion() string {
 		}}}
 	}
 	text, err := json.Marshal(map[string]any{
-		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": Model,
+		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": cmp.Or(r.Model, Model),
 		"choices": []any{choice}, "usage": map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
 	})
 	if err != nil {
