@@ -33,6 +33,8 @@ type node struct {
 	text  string
 	items []*node
 	pairs []pair
+	// lossy says that an entry was reported and left out of pairs.
+	lossy bool
 }
 
 // pair is one entry of a map.

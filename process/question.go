@@ -83,7 +83,7 @@ func (r *report) question(n *node, what string) Question {
 
 // choice reads a question with named answers.
 func (r *report) choice(q *Question, n, oneOf *node, what string) {
-	if oneOf.shape != mapNode || len(oneOf.pairs) < 2 {
+	if oneOf.shape != mapNode || len(oneOf.pairs) < 2 && !oneOf.lossy {
 		r.add(oneOf.at, "%s: one_of must be a map of two or more answer names to what they mean", what)
 	}
 	for _, e := range oneOf.pairs {
@@ -129,7 +129,7 @@ func (r *report) answers(n, oneOf *node, what string) []string {
 		case !ok:
 		case seen[name]:
 			r.add(item.at, "%s: %s is listed twice; list it once", what, quote(name))
-		case oneOf.shape == mapNode && !known[name]:
+		case oneOf.shape == mapNode && !oneOf.lossy && !known[name]:
 			r.add(item.at, "%s: %s is not an answer in one_of", what, quote(name))
 		default:
 			seen[name] = true

@@ -198,10 +198,12 @@ func (c *converter) pairs(out *node, n *yaml.Node, depth int) bool {
 				hint = "; put it in quotes"
 			}
 			c.add(keyAt, "a key must be text, not %s%s", key.shape, hint)
+			out.lossy = true
 			continue
 		}
 		if before, twice := first[key.text]; twice {
 			c.add(keyAt, "the key %s is given twice, first on line %d; keep one", quote(key.text), before.line)
+			out.lossy = true
 			continue
 		}
 		first[key.text] = keyAt

@@ -164,38 +164,46 @@ func (o *Answered) fill(q *process.Question, a Answer, l CheckLimits) {
 	}
 }
 
+// yesNo is what a probability means. Where fail is above the pass of the server,
+// which no publication can know, what is below fail fails all the same.
 func yesNo(q *process.Question, p float64, l CheckLimits) Result {
-	pass, fail := l.Pass, l.Fail
-	if q.PassAt != nil {
-		pass = *q.PassAt
-	}
+	fail := l.Fail
 	if q.FailBelow != nil {
 		fail = q.FailBelow
 	}
 	switch {
-	case p >= pass:
+	case fail != nil && p < *fail:
+		return Fails
+	case p >= passAt(q, l):
 		return Passes
-	case fail == nil || p < *fail:
+	case fail == nil:
 		return Fails
 	}
 	return Unsure
 }
 
+func passAt(q *process.Question, l CheckLimits) float64 {
+	if q.PassAt != nil {
+		return *q.PassAt
+	}
+	return l.Pass
+}
+
 // lines are the issues of a verdict: one for each question that did not pass, in
 // the words of check profile §3.
-func (v *Verdict) lines(step *process.Step) []string {
+func (v *Verdict) lines(step *process.Step, l CheckLimits) []string {
 	var out []string
 	for i := range v.Questions {
 		if a := &v.Questions[i]; a.Result != Passes {
-			out = append(out, fmt.Sprintf("check: %s → %s", strings.TrimSpace(a.Ask), a.text(&step.Check[i])))
+			out = append(out, fmt.Sprintf("check: %s → %s", strings.TrimSpace(a.Ask), a.text(&step.Check[i], l)))
 		}
 	}
 	return out
 }
 
-// text is an answer as people read it. A yes/no answer that did not pass is a no
-// with its probability of a yes.
-func (o *Answered) text(q *process.Question) string {
+// text is an answer as people read it. A yes/no answer below pass is a no with its
+// probability of a yes.
+func (o *Answered) text(q *process.Question, l CheckLimits) string {
 	confidence := ""
 	if o.Confidence != nil {
 		confidence = decimal(*o.Confidence)
@@ -209,9 +217,9 @@ func (o *Answered) text(q *process.Question) string {
 		n, _ := strconv.Atoi(string(o.Answer)) // made by fill
 		return fmt.Sprintf("level %d: %s (%s)", n, strings.TrimSpace(q.Levels[n]), confidence)
 	}
-	word := "no"
-	if o.Result == Passes {
-		word = "yes"
+	word := "yes"
+	if p, _ := strconv.ParseFloat(string(o.Answer), 64); p < passAt(q, l) { // made by fill
+		word = "no"
 	}
 	return fmt.Sprintf("%s (%s)", word, o.Answer)
 }

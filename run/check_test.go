@@ -150,6 +150,21 @@ func TestThresholdsThatAQuestionLeavesOutAreTheLimits(t *testing.T) {
 	}
 }
 
+// A question may have a fail above the pass that the server gives it.
+func TestWhatIsBelowFailFailsAlsoWhereItWouldPass(t *testing.T) {
+	const strict = "steps:\n  - { id: a, agent: A., check: [{ ask: Is it so?, fail: 0.95 }], next: z }\n  - { id: z, finish: ok }"
+	for p, want := range map[float64]string{0.96: "", 0.95: "", 0.92: "yes (0.92)", 0.9: "yes (0.9)", 0.89: "no (0.89)"} {
+		w := begin(t, strict)
+		o := w.judged(ada, submitOf(w.claim(ada, "a"), run.Submission{}), answered(yes(p)))
+		if want == "" {
+			require.Nil(t, o.Refusal, p)
+			continue
+		}
+		require.NotNil(t, o.Refusal, p)
+		require.Equal(t, []string{"check: Is it so? → " + want}, o.Refusal.Issues)
+	}
+}
+
 func TestAnUnsureSubmissionIsHeldForAnOperator(t *testing.T) {
 	unsure := answered(yes(0.62), named("states", 0.91), level(2, 0.8))
 	held := func(t *testing.T) *world {

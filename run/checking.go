@@ -165,8 +165,8 @@ func (r *Run) hold(s *Step, c Completion, v *Verdict, now time.Time) {
 }
 
 // bounce keeps what a check did not accept for the next attempt.
-func (s *Step) bounce(step *process.Step, v *Verdict) []string {
-	issues := v.lines(step)
+func (s *Step) bounce(step *process.Step, v *Verdict, l CheckLimits) []string {
+	issues := v.lines(step, l)
 	h := s.handoff()
 	h.Check, h.Issues = v, bounded(issues)
 	return issues

@@ -113,7 +113,7 @@ func (r *Run) decide(by Actor, c *DecideItem, a *Answers, now time.Time) Outcome
 func (r *Run) giveBack(s *Step, by Actor, note string, now time.Time) {
 	step := r.processStep(s.ID)
 	if v := s.Item.Escalation.Check; v != nil {
-		s.bounce(step, v)
+		s.bounce(step, v, r.Limits.checks())
 		r.decided(s.ID, v, JudgedReturned, now)
 		r.retire(s.ID) // the verdict waits no longer
 	}

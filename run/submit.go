@@ -41,7 +41,7 @@ func (r *Run) complete(s *Step, by Actor, sub Submission, a *Answers, now time.T
 		case v.Advisory, v.Verdict == Passes:
 			c.Check = v
 		case v.Verdict == Fails:
-			return Outcome{Refusal: Refuse(NotAccepted, "the check did not accept the submission", s.bounce(step, v)...)}
+			return Outcome{Refusal: Refuse(NotAccepted, "the check did not accept the submission", s.bounce(step, v, r.Limits.checks())...)}
 		default:
 			r.hold(s, c, v, now)
 			return Outcome{}
