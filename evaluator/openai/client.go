@@ -36,8 +36,11 @@ type Evaluator struct {
 	// plain is set once the endpoint refused what not every model takes (log
 	// probabilities, a temperature, a bound on tokens) and answered without.
 	plain atomic.Bool
-	// stated is set once the endpoint left log probabilities out.
+	// stated is set once the endpoint left log probabilities out, or refused them.
 	stated atomic.Bool
+	// full and tokens are set once the endpoint took the request in full, and gave
+	// log probabilities. From then on one answer without is only that.
+	full, tokens atomic.Bool
 }
 
 // maxAnswer bounds an answer, in bytes.
@@ -117,12 +120,15 @@ func (e *Evaluator) inForm(ctx context.Context, p sdk.ChatCompletionNewParams, t
 		full := p
 		full.Temperature = param.NewOpt(0.0)
 		choice, model, err := e.send(ctx, full, maxTokens(tokens))
+		if err == nil {
+			e.full.Store(true)
+		}
 		if !errors.Is(err, errUnsupported) {
 			return choice, model, err
 		}
 	}
 	choice, model, err := e.send(ctx, p)
-	if err == nil {
+	if err == nil && !e.full.Load() {
 		e.plain.Store(true)
 	}
 	return choice, model, err

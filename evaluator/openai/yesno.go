@@ -26,13 +26,18 @@ var errStated = errors.New("no log probabilities of yes and no")
 
 // YesNo implements evaluator.Evaluator.
 func (e *Evaluator) YesNo(ctx context.Context, m evaluator.Material, ask string) (evaluator.Probability, error) {
+	var refused bool
 	if !e.plain.Load() && !e.stated.Load() {
 		p, err := e.byTokens(ctx, m, ask)
-		if !errors.Is(err, errStated) && !errors.Is(err, errUnsupported) {
+		if refused = errors.Is(err, errUnsupported); !refused && !errors.Is(err, errStated) {
 			return p, err
 		}
 	}
-	return e.byStatement(ctx, m, ask)
+	p, err := e.byStatement(ctx, m, ask)
+	if err == nil && refused && !e.tokens.Load() {
+		e.stated.Store(true) // it was the log probabilities that were refused
+	}
+	return p, err
 }
 
 // byTokens reads the probability off the first token.
@@ -48,9 +53,12 @@ func (e *Evaluator) byTokens(ctx context.Context, m evaluator.Material, ask stri
 		return p, err
 	}
 	if len(choice.Logprobs.Content) == 0 {
-		e.stated.Store(true)
+		if !e.tokens.Load() {
+			e.stated.Store(true)
+		}
 		return p, errStated
 	}
+	e.tokens.Store(true)
 	p.Model = model
 	p.Yes, err = yes(choice.Logprobs.Content[0])
 	return p, err

@@ -2,7 +2,9 @@ package openai_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,4 +81,42 @@ func TestEveryModelThatAnsweredIsNamed(t *testing.T) {
 	a, err := ask(t, dial(t, s.URL), material, questions...)
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("router/a, router/b, %s", openaitest.Model), a.Model)
+}
+
+func TestOneAnswerWithoutProbabilitiesIsNotTakenForWhatTheEndpointCannotDo(t *testing.T) {
+	var n atomic.Int32
+	s := openaitest.Start(t, func(c openaitest.Call) openaitest.Reply {
+		switch {
+		case n.Add(1) == 2:
+			return openaitest.Reply{Content: "yes"}
+		case c.Logprobs:
+			return openaitest.Yes(c, 0.6)
+		}
+		return openaitest.Yes(c, 0.3)
+	})
+	e := dial(t, s.URL)
+	for _, want := range []float64{0.6, 0.3, 0.6} {
+		a, err := ask(t, e, material, questions[0])
+		require.NoError(t, err)
+		require.InDelta(t, want, *a.Answers[0].Yes, 1e-6)
+	}
+}
+
+func TestOneRefusedRequestIsNotTakenForWhatTheEndpointCannotDo(t *testing.T) {
+	var n atomic.Int32
+	s := openaitest.Start(t, func(c openaitest.Call) openaitest.Reply {
+		if n.Add(1) == 2 {
+			return openaitest.Reply{Status: http.StatusBadRequest, Body: `{"error":{"message":"odd"}}`}
+		}
+		return sound(c)
+	})
+	e := dial(t, s.URL)
+	for range 3 {
+		_, err := ask(t, e, material, questions[1])
+		require.NoError(t, err)
+	}
+	calls := s.Calls()
+	require.Len(t, calls, 4)
+	require.NotContains(t, calls[2].Body, "max_tokens")
+	require.Contains(t, calls[3].Body, "max_tokens")
 }
