@@ -76,7 +76,7 @@ func (rs *replicas) start(key string) *replica {
 	r.cmd = exec.CommandContext(rs.t.Context(), rs.binary, "server", "--addr", addr,
 		"--directory", file("directory.yaml"), "--keys", file("keys"), "--secret", file("secret"),
 		"--token-key", file(devconfig.PublicKeyFile), "--token-issuer", devconfig.Issuer, "--token-audience", devconfig.Audience,
-		"--evaluator-url", rs.evaluator.URL, "--evaluator-model", "m")
+		"--evaluator-url", rs.evaluator.URL, "--evaluator-model", "m", "--evaluator-timeout", "1m") // a slow machine has time to take over
 	r.cmd.Env = append(append([]string{}, rs.env...), "AGENTPROCESS_EVALUATOR_API_KEY="+key)
 	if testing.Verbose() {
 		r.cmd.Stderr = os.Stderr
