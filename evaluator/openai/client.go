@@ -39,9 +39,15 @@ type Evaluator struct {
 	// stated is set once the endpoint left log probabilities out, or refused them.
 	stated atomic.Bool
 	// full and tokens are set once the endpoint took the request in full, and gave
-	// log probabilities. From then on one answer without is only that.
+	// log probabilities of yes and no. From then on one answer without is only that.
 	full, tokens atomic.Bool
+	// elsewise counts first tokens that were neither, while none was.
+	elsewise atomic.Int32
 }
+
+// thinks is how many first tokens that are neither yes nor no, in a row from the
+// first, are those of a model that thinks before it answers.
+const thinks = 3
 
 // maxAnswer bounds an answer, in bytes.
 const maxAnswer = 1 << 20
@@ -114,28 +120,34 @@ func (e *Evaluator) send(ctx context.Context, p sdk.ChatCompletionNewParams, mor
 }
 
 // inForm sends a request in the form that says most, and in the plain one where
-// the endpoint refuses that.
+// the endpoint refuses that, or where the model thinks for longer than an answer
+// may be.
 func (e *Evaluator) inForm(ctx context.Context, p sdk.ChatCompletionNewParams, tokens int) (sdk.ChatCompletionChoice, string, error) {
 	if !e.plain.Load() {
 		full := p
 		full.Temperature = param.NewOpt(0.0)
 		choice, model, err := e.send(ctx, full, maxTokens(tokens))
-		if err == nil {
+		cut := err == nil && choice.FinishReason == cutOff
+		if err == nil && !cut {
 			e.full.Store(true)
 		}
-		if !errors.Is(err, errUnsupported) {
+		if !cut && !errors.Is(err, errUnsupported) {
 			return choice, model, err
 		}
 	}
 	choice, model, err := e.send(ctx, p)
-	if err == nil && !e.full.Load() {
+	if err == nil && choice.FinishReason != cutOff && !e.full.Load() {
 		e.plain.Store(true)
 	}
 	return choice, model, err
 }
 
-// maxTokens bounds an answer under the name that every endpoint knows. Those that
-// count thinking towards a bound refuse it, and are then asked without.
+// cutOff is how an endpoint says that an answer reached its bound.
+const cutOff = "length"
+
+// maxTokens bounds an answer under the name that every endpoint knows. Endpoints
+// that count thinking towards a bound refuse it, or let the thinking use it up; they
+// are then asked without.
 func maxTokens(n int) option.RequestOption { return option.WithJSONSet("max_tokens", n) }
 
 // failure makes an error of what went wrong that tells neither the key nor what

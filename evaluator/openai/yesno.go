@@ -58,9 +58,14 @@ func (e *Evaluator) byTokens(ctx context.Context, m evaluator.Material, ask stri
 		}
 		return p, errStated
 	}
-	e.tokens.Store(true)
 	p.Model = model
 	p.Yes, err = yes(choice.Logprobs.Content[0])
+	switch {
+	case err == nil:
+		e.tokens.Store(true)
+	case errors.Is(err, errStated) && !e.tokens.Load() && e.elsewise.Add(1) >= thinks:
+		e.stated.Store(true)
+	}
 	return p, err
 }
 

@@ -120,3 +120,42 @@ func TestOneRefusedRequestIsNotTakenForWhatTheEndpointCannotDo(t *testing.T) {
 	require.NotContains(t, calls[2].Body, "max_tokens")
 	require.Contains(t, calls[3].Body, "max_tokens")
 }
+
+// A model that thinks says neither yes nor no at first, and uses the bound of an
+// answer up before there is one.
+func TestAModelThatThinksIsAskedWithoutABound(t *testing.T) {
+	s := openaitest.Start(t, func(c openaitest.Call) openaitest.Reply {
+		switch {
+		case c.Logprobs:
+			return openaitest.Reply{Content: "<think>", Finish: "length", Logprobs: map[string]float64{"<think>": 1}}
+		case c.Body["max_tokens"] != nil:
+			return openaitest.Reply{Finish: "length"}
+		}
+		return sound(c)
+	})
+	e := dial(t, s.URL)
+	for range 5 {
+		_, err := ask(t, e, material, questions...)
+		require.NoError(t, err)
+	}
+	calls := s.Calls()
+	for _, c := range calls[len(calls)-3:] {
+		require.False(t, c.Logprobs, "what such a model cannot do is not asked again and again")
+		require.NotContains(t, c.Body, "max_tokens")
+	}
+}
+
+func TestAModelThatSaysSomethingElseFirstIsAskedForAStatementAfterAWhile(t *testing.T) {
+	s := openaitest.Start(t, func(c openaitest.Call) openaitest.Reply {
+		if c.Logprobs {
+			return openaitest.Reply{Content: "Well", Logprobs: map[string]float64{"Well": 1}}
+		}
+		return sound(c)
+	})
+	e := dial(t, s.URL)
+	for range 5 {
+		_, err := ask(t, e, material, questions[0])
+		require.NoError(t, err)
+	}
+	require.Len(t, s.Calls(), 3*2+2)
+}
