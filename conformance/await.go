@@ -62,7 +62,7 @@ func (c *Claim) expire() {
 	at, _ := when(c.View.Str("expiresAt"))
 	c.r.t.poll(max(0, time.Until(at)), "the end of the lease", func() bool { return stateOf(c.r.raw(), c.step) == "ready" })
 	s := c.r.step(c.step)
-	s.state, s.since = "ready", time.Time{}
+	s.state, s.since, s.again = "ready", time.Time{}, true
 }
 
 const (

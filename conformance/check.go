@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -52,11 +53,11 @@ func (c *Check) Profile() string {
 	return "core"
 }
 
-// matches tells whether a filter names the check: its id, or a clause or the
-// beginning of one, such as `spec §3.4`, `§3`, `tools decide` or `decide`.
+// matches tells whether a filter names the check: its id, in which * stands
+// for anything, or a clause or the beginning of one, such as `spec §3.4`, `§3`, `tools decide` or `decide`.
 func (c *Check) matches(only string) bool {
 	only = strings.ToLower(strings.TrimSpace(only))
-	if only == "" || only == c.ID {
+	if matched, err := path.Match(only, c.ID); only == "" || matched && err == nil {
 		return true
 	}
 	for _, clause := range c.Clauses {

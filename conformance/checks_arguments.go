@@ -35,12 +35,12 @@ var arguments = map[string][]argument{
 	"submit": {{"token", true, noText}, {"output", true, noObject}, {"evidence", false, noItems}, {"summary", true, noText},
 		{"next", false, noText}, {"reason", false, noText}, {"requestId", true, noID}},
 	"escalate": {{"token", true, noText}, {"note", true, noText}, {"requestId", true, noID}},
-	"decide": {{"runId", true, noText}, {"workItemId", true, noText}, {"snapshot", true, noText}, {"decision", true, append([]any{"maybe"}, noText...)},
+	"decide": {{"runId", true, noText}, {"workItemId", true, noText}, {"snapshot", true, noText}, {"decision", true, append([]any{"maybe", "Completed", "completed ", "Approved"}, noText...)},
 		{"output", false, noObject}, {"evidence", false, noItems}, {"summary", false, noText}, {"next", false, noText}, {"reason", false, noText},
 		{"note", false, noText}, {"requestId", true, noID}},
 	"cancel":     {{"runId", true, noText}, {"reason", true, noText}, {"requestId", true, noID}},
 	"send_event": {{"runId", true, noText}, {"name", true, noText}, {"data", false, noObject}, {"requestId", true, noID}},
-	"list_runs":  {{"process", false, noText}, {"state", false, []any{"open", 1, nil}}, {"inputs", false, noObject}, {"limit", false, []any{"5", nil}}, {"cursor", false, noText}},
+	"list_runs":  {{"process", false, noText}, {"state", false, []any{"open", "Active", 1, nil}}, {"inputs", false, noObject}, {"limit", false, []any{"5", nil}}, {"cursor", false, noText}},
 }
 
 // argumentChecks try every argument of every tool left out, mistyped, and with a

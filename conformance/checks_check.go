@@ -33,6 +33,24 @@ func checkProfileChecks() []Check {
 			}
 		},
 	}, {
+		ID: "check-truncated", Clauses: []string{"check §5"}, Needs: needs("judged-leniently"),
+		Title: "Run data larger than checkStateBytes is cut for the evaluator, and the verdict says so; smaller is not",
+		Run: func(t *T) {
+			limits := t.OK(t.One, "describe", nil).At("limits")
+			shown := limits.Int("checkStateBytes")
+			if limits.Int("runDataBytes") < shown+2048 {
+				t.Skip("this server's runs cannot hold more than checkStateBytes")
+			}
+			for _, c := range []struct {
+				size int64
+				want bool
+			}{{10, false}, {shown + 1024, true}} {
+				r := t.Start(t.One, "judged-leniently", Args{"notes": strings.Repeat("x", int(c.size))})
+				v := r.Claim(t.One, "report").Submit()
+				t.Equal("truncated in the verdict", c.want, v.At("data.steps.report.check.truncated").X == true)
+			}
+		},
+	}, {
 		ID: "check-fail", Clauses: []string{"check §3", "tools get_work"}, Needs: needs("judged-harshly"),
 		Title: "A failing submission is not accepted: an issue for each question, nothing in run data, the verdict in the handoff",
 		Run: func(t *T) {

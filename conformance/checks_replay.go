@@ -65,6 +65,10 @@ func replayChecks() []Check {
 			o.Get()
 		},
 	}, {
+		ID: "replay-exact", Clauses: []string{"spec §4"}, Needs: Needs{Fixtures: []string{firstFixture}},
+		Title: "requestIds are compared exactly: with another case or more space it is another one",
+		Run:   func(t *T) { t.exactIDs() },
+	}, {
 		ID: "replay-after-failure", Clauses: []string{"spec §4"}, Needs: Needs{Fixtures: []string{"relay-race"}},
 		Title: "A call that failed is not recorded: the same requestId can succeed later, with other arguments too",
 		Run: func(t *T) {
@@ -176,6 +180,19 @@ func only(n map[string]int, keys ...string) bool {
 		}
 	}
 	return true
+}
+
+// exactIDs: what differs in anything is another requestId.
+func (t *T) exactIDs() {
+	id := "Q" + newID()
+	seen := map[string]bool{}
+	for _, each := range []string{id, id + " ", " " + id, "q" + id[1:]} {
+		args := Args{"process": firstFixture, "inputs": Args{}, "requestId": each}
+		run := t.OK(t.One, "start_run", args).Str("run.id")
+		t.True(!seen[run], "start_run under the requestId %q was answered with the run of another requestId", each)
+		seen[run], t.runs[run] = true, true
+		t.Equal("the run of a replay", run, t.OK(t.One, "start_run", args).Str("run.id"))
+	}
 }
 
 func raceChecks() []Check {

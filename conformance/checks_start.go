@@ -329,6 +329,7 @@ func listRunsChecks() []Check {
 			t.inList([]string{a.ID, b.ID}, Args{"inputs": Args{"supplier": mark}, "process": "bill-payment"})
 			t.inList(nil, Args{"inputs": Args{"supplier": mark}, "process": "relay-race"})
 			t.inList([]string{a.ID}, Args{"inputs": Args{"supplier": mark}, "state": "active"})
+			t.inList(nil, Args{"inputs": Args{"supplier": mark}, "state": "waiting"})
 			t.inList([]string{b.ID}, Args{"inputs": Args{"supplier": mark}, "state": "cancelled"})
 			t.inList(nil, Args{"inputs": Args{"supplier": mark}, "state": "ended"})
 			t.inList([]string{a.ID}, Args{"inputs": Args{"supplier": mark, "total": json.Number("12345678901234567890.5")}})

@@ -53,6 +53,9 @@ type mstep struct {
 	assigned         any
 	joined           bool
 	overdue          bool
+	// again means that the step became ready once more within one attempt: then
+	// it is ready since later than its due counts from.
+	again bool
 	// What the server told us, and must not change while the step is open.
 	item  string
 	due   time.Time
@@ -91,7 +94,7 @@ func (m *model) activate(id string) {
 	m.seq++
 	s.reached, s.rejecting = true, false
 	s.opened, s.handoff, s.escalation, s.assigned = m.seq, nil, nil, nil
-	s.item, s.due, s.since, s.overdue, s.joined = "", time.Time{}, time.Time{}, false, false
+	s.item, s.due, s.since, s.overdue, s.joined, s.again = "", time.Time{}, time.Time{}, false, false, false
 	switch s.def.Kind {
 	case process.Agent:
 		s.state = "ready"

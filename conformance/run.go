@@ -89,6 +89,7 @@ func (r *Run) see(tool string, v V) {
 		r.t.True(due.Equal(s.due), "%s: step %s was due at %s and is due at %s now, within one attempt", tool, s.def.ID, s.due.Format(time.RFC3339Nano), sv.Str("due"))
 	}
 	r.keepTimes(tool, v)
+	r.keepEscalations(tool, v)
 }
 
 // keepTimes: what is recorded once keeps its time, also in history.
@@ -110,6 +111,26 @@ func (r *Run) keepTimes(tool string, v V) {
 				r.t.True(a.Equal(b), "%s: completion %d of step %s was recorded at %s, and now says %s", tool, i+1, id, r.at[key], c.Str("at"))
 			}
 		}
+	}
+}
+
+// keepEscalations: an escalation is of the moment of its call, and stays so.
+func (r *Run) keepEscalations(tool string, v V) {
+	updated, _ := when(v.Str("run.updatedAt"))
+	for _, item := range v.List("workItems") {
+		text := item.Str("escalation.at")
+		if text == "" {
+			continue
+		}
+		at, _ := when(text)
+		key := "escalation " + item.Str("id")
+		if r.at[key] == "" {
+			r.at[key] = text
+			off := updated.Sub(at)
+			r.t.True(tool != "escalate" || off > -skew && off < skew, "%s: the escalation says %s, and the run was updated at %s", tool, text, v.Str("run.updatedAt"))
+		}
+		first, _ := when(r.at[key])
+		r.t.True(at.Equal(first), "%s: the escalation was at %s, and now says %s", tool, r.at[key], text)
 	}
 }
 
@@ -158,6 +179,10 @@ func (r *Run) readySince(s *mstep, text string) {
 		return
 	}
 	s.since = since
+	if !s.due.IsZero() && !s.again {
+		off := s.due.Sub(s.def.Due.After(since))
+		r.t.True(off > -second && off < second, "step %s is ready since %s and due at %s, which is not %s later", s.def.ID, text, s.due.Format(time.RFC3339Nano), s.def.Due)
+	}
 	earliest, _ := when(r.Last.Str("run.startedAt"))
 	for id, other := range r.m.steps {
 		at, ok := when(r.Last.Str("data.steps." + id + ".at"))

@@ -77,7 +77,7 @@ func (r *Run) Reject(as *Actor, step, note string) V {
 func (r *Run) Return(as *Actor, step, note string) V {
 	v := r.t.OK(as, "decide", decideArgs(r.Item(step), "returned", Args{"note": note}))
 	s := r.step(step)
-	s.state, s.escalation, s.item, s.since = "ready", nil, "", time.Time{}
+	s.state, s.escalation, s.item, s.since, s.again = "ready", nil, "", time.Time{}, true
 	if s.def.Kind == process.Task {
 		s.state = "waiting"
 	}

@@ -58,7 +58,7 @@ if it could not run.`,
 	flags.StringVar(&f.url, "url", "", "MCP endpoint of the server (default: url of the configuration)")
 	flags.StringVar(&f.config, "config", "", "YAML file with tokens and the way to publish")
 	flags.StringVar(&f.format, "format", "text", strings.Join(conformance.Formats, ", "))
-	flags.StringArrayVar(&f.only, "only", nil, `run these checks only: an id or a clause, such as "spec §3.4" or "tools decide"`)
+	flags.StringArrayVar(&f.only, "only", nil, `run these checks only: an id, in which * stands for anything, or a clause, such as "spec §3.4" or "tools decide"`)
 	flags.StringVar(&f.profile, "profile", "all", "core, parallel, check or all")
 	flags.StringVar(&f.fixtures, "fixtures", "", "directory of other fixtures to work through, a folder with a PROCESS.md each")
 	flags.BoolVar(&f.slow, "slow", true, "run the checks that wait for a minute, or for a lease, too")
