@@ -27,6 +27,8 @@ func TestAWrongCallExitsWithTwoAndSaysHowToCall(t *testing.T) {
 		"one role for two groups":        {[]string{"publish", "refund", "--role", "payer=a", "--role", "payer=b"}, "both a and b"},
 		"arguments where none are taken": {[]string{"processes", "refund"}, "unknown command"},
 		"an unknown command of runs":     {[]string{"runs", "remove", "r_1"}, "unknown command"},
+		"a build of no deployment":       {[]string{"server", "--build-id", "one"}, "--deployment-name"},
+		"a deployment of no build":       {[]string{"server", "--deployment-name", "x"}, "--build-id"},
 		"no run to delete":               {[]string{"runs", "delete"}, "accepts 1 arg"},
 		"no server":                      {[]string{"processes"}, "say which server"},
 		"no token":                       {[]string{"processes", "--server", "http://127.0.0.1:1"}, "a token is needed"},

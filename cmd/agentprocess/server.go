@@ -27,6 +27,7 @@ type serverFlags struct {
 	directory, identity, keys, secret    string
 	tokenKey, issuer, audience           string
 	payloadKeys, codecOrigins            string
+	deployment, buildID                  string
 	lease                                time.Duration
 	runData, upload                      int
 	evaluator                            evaluatorFlags
@@ -54,6 +55,8 @@ Before the first start, run ` + "`agentprocess migrate`" + ` and ` + "`agentproc
 	fl.StringVar(&f.publicURL, "public-url", env("AGENTPROCESS_PUBLIC_URL", ""), "how callers reach the server, for file links (AGENTPROCESS_PUBLIC_URL)")
 	fl.StringVar(&f.postgres, "postgres", "", "Postgres DSN (AGENTPROCESS_POSTGRES)")
 	fl.StringVar(&f.taskQueue, "task-queue", env("AGENTPROCESS_TASK_QUEUE", ""), "Temporal task queue (AGENTPROCESS_TASK_QUEUE; default agentprocess)")
+	fl.StringVar(&f.deployment, "deployment-name", env("TEMPORAL_DEPLOYMENT_NAME", ""), "Worker Deployment of which this is a version, see docs/upgrades.md (TEMPORAL_DEPLOYMENT_NAME; default: none, no versioning)")
+	fl.StringVar(&f.buildID, "build-id", env("TEMPORAL_WORKER_BUILD_ID", ""), "which version of it this is (TEMPORAL_WORKER_BUILD_ID; with --deployment-name, default: the binary's version)")
 	fl.StringVar(&f.identity, "identity", env("AGENTPROCESS_IDENTITY", ""), "file with the token issuers to trust, see docs/identity.md (AGENTPROCESS_IDENTITY)")
 	fl.StringVar(&f.directory, "directory", env("AGENTPROCESS_DIRECTORY", ""), "files with people, groups, operators and agents, one an organization, separated by commas (AGENTPROCESS_DIRECTORY)")
 	fl.StringVar(&f.keys, "keys", env("AGENTPROCESS_KEYS", ""), "file with the keys that sign claim tokens and file links (AGENTPROCESS_KEYS)")
@@ -103,6 +106,9 @@ func (f serverFlags) options() (o server.Options, err error) {
 		Channel: notify.NewLog(os.Stdout),
 		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)), Version: version(),
 	}
+	if err := f.deploymentVersion(&o); err != nil {
+		return o, err
+	}
 	if o.Temporal, err = temporalOptions(); err != nil {
 		return o, err
 	}
@@ -119,6 +125,22 @@ func (f serverFlags) options() (o server.Options, err error) {
 		return o, err
 	}
 	return o, f.codec(&o)
+}
+
+// deploymentVersion is the version of the worker. A build that has none of its own
+// must be told: two builds under one id could not be told apart.
+func (f serverFlags) deploymentVersion(o *server.Options) error {
+	o.Deployment, o.BuildID = f.deployment, f.buildID
+	switch {
+	case f.deployment == "" && f.buildID != "":
+		return misuse("--build-id is a version of what --deployment-name names")
+	case f.deployment == "" || f.buildID != "":
+	case buildVersion == "" || buildVersion == "dev" || strings.HasSuffix(buildVersion, "-dirty"):
+		return misuse("this binary was not built from a commit: say which build it is with --build-id")
+	default:
+		o.BuildID = buildVersion
+	}
+	return nil
 }
 
 // callers reads who may call, and how that is known.

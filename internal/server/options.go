@@ -30,6 +30,9 @@ type Options struct {
 	Temporal client.Options
 	// TaskQueue of the runs; empty means operations.DefaultTaskQueue.
 	TaskQueue string
+	// Deployment and BuildID, if set, put the worker into that version of that
+	// Worker Deployment; see docs/upgrades.md. Both are set or none is.
+	Deployment, BuildID string
 
 	// Directories are who the organizations know, read again when their files
 	// change, or when Reload is sent to. Directory is one that never does, for

@@ -75,6 +75,9 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	if try := s.opts.CheckTry; try < time.Second || try > operations.MaxCheckTry {
 		return nil, fmt.Errorf("a try of the evaluator can take from 1s to %s, not %s", operations.MaxCheckTry, try)
 	}
+	if (s.opts.Deployment == "") != (s.opts.BuildID == "") {
+		return nil, errors.New("a worker's version has a deployment name and a build id, or neither")
+	}
 	if s.pool, err = openPool(ctx, s.opts); err != nil {
 		return nil, err
 	}
@@ -198,7 +201,9 @@ func WorkerOptions() worker.Options {
 }
 
 func (s *Server) newWorker() worker.Worker {
-	w := worker.New(s.temporal, s.opts.TaskQueue, WorkerOptions())
+	o := WorkerOptions()
+	o.DeploymentOptions = s.opts.deploymentOptions()
+	w := worker.New(s.temporal, s.opts.TaskQueue, o)
 	w.RegisterWorkflowWithOptions(workflows.ProcessRun, workflow.RegisterOptions{Name: workflows.TypeRun})
 	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.TypeReconcile})
 	(&activities.Activities{Service: s.service, Channel: s.opts.Channel, Evaluator: s.opts.Evaluator, Log: s.opts.Log}).Register(w)
@@ -215,6 +220,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.worker.Stop()
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
+	go s.sayWhoServes(watching)
 	go s.people.Directories.Watch(watching, directoryEvery, s.opts.Reload, s.opts.Log)
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
