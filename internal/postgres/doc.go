@@ -1,7 +1,8 @@
 // Package postgres is what the packages that store things share: the pool of
 // connections, the schema's migrations, and the rules for text.
 //
-// It may import pgx and goose, and nothing else of this module. The queries
+// It may import pgx and goose, and nothing else of this module but the empty
+// package faultpoint. The queries
 // live with their tables: runs and work in records, requests in ledger, drafts
 // and versions in catalog, uploads in files.
 //

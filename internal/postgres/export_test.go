@@ -5,4 +5,7 @@ package postgres
 var (
 	MigrateFrom     = migrate
 	EmbeddedVersion = embeddedVersion
+	OpenToMigrate   = openToMigrate
 )
+
+const LockID int64 = lockID

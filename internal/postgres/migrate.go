@@ -11,8 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
@@ -31,7 +29,8 @@ const (
 )
 
 // ErrNewer is what [Migrate] wraps when the database's schema is newer than the
-// one this binary brings: an older binary must not run against it unasked.
+// one this binary brings, and [Check] when it is so new that the binary cannot
+// serve from it.
 var ErrNewer = errors.New("the database's schema is newer than this binary")
 
 // ErrOlder is what [Check] wraps when the schema lacks migrations.
@@ -55,13 +54,10 @@ func Migrate(ctx context.Context, dsn string, log *slog.Logger) error {
 }
 
 func migrate(ctx context.Context, dsn string, migrations fs.FS, log *slog.Logger) (err error) {
-	// Parsed as a pool's, so that a DSN with a pool's settings is fine here too.
-	cfg, err := pgxpool.ParseConfig(dsn)
+	db, err := openToMigrate(dsn)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	setDefaults(cfg.ConnConfig)
-	db := stdlib.OpenDB(*cfg.ConnConfig)
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	locker, err := lock.NewPostgresSessionLocker(
@@ -82,6 +78,17 @@ func migrate(ctx context.Context, dsn string, migrations fs.FS, log *slog.Logger
 	sources := provider.ListSources()
 	target := sources[len(sources)-1].Version
 
+	if err := refuseNewer(ctx, db, target); err != nil {
+		return err
+	}
+	if err := up(ctx, provider, log); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	// A newer binary may have been at it while this one waited for the lock.
+	return refuseNewer(ctx, db, target)
+}
+
+func refuseNewer(ctx context.Context, db *sql.DB, target int64) error {
 	current, err := version(ctx, sqlRow{db})
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -89,23 +96,14 @@ func migrate(ctx context.Context, dsn string, migrations fs.FS, log *slog.Logger
 	if current > target {
 		return fmt.Errorf("migrate: %w (it is at %d, the binary knows up to %d): use the newer binary", ErrNewer, current, target)
 	}
-	applied, err := provider.Up(ctx)
-	for _, m := range applied {
-		log.InfoContext(ctx, "applied a migration", "migration", m.Source.Path, "took", m.Duration)
-	}
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	if len(applied) == 0 {
-		log.DebugContext(ctx, "the schema is up to date", "version", current)
-	}
 	return nil
 }
 
 // Check tells whether this binary can work with the database: its schema has at
 // least the embedded version. Older, it wraps [ErrOlder] and names the command
 // to run. Newer is fine, so that an upgrade can migrate while old replicas still
-// serve: a migration never takes away what the release before it used.
+// serve, unless a migration took away what this binary uses, and raised the floor:
+// then it wraps [ErrNewer].
 func Check(ctx context.Context, pool DB) error {
 	target, err := embeddedVersion()
 	if err != nil {
@@ -118,7 +116,25 @@ func Check(ctx context.Context, pool DB) error {
 	if current < target {
 		return fmt.Errorf("%w (it is at %d, %d is needed): run `agentprocess migrate`", ErrOlder, current, target)
 	}
+	var floor int64
+	if err := pool.QueryRow(ctx, `SELECT version FROM schema_floor`).Scan(&floor); err != nil {
+		return fmt.Errorf("schema check: %w", err)
+	}
+	if target < floor {
+		return fmt.Errorf("%w can use (it is at %d and serves binaries that know %d, this one knows up to %d): run a newer release",
+			ErrNewer, current, floor, target)
+	}
 	return nil
+}
+
+// Newer tells whether the schema has migrations that this binary does not know.
+func Newer(ctx context.Context, pool DB) (bool, error) {
+	target, err := embeddedVersion()
+	if err != nil {
+		return false, err
+	}
+	current, err := version(ctx, pool)
+	return current > target, err
 }
 
 func embeddedVersion() (int64, error) {

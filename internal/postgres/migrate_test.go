@@ -96,9 +96,12 @@ func TestMigrationsOnlyGoUp(t *testing.T) {
 }
 
 // withFuture is the embedded migrations and one of a later release.
-func withFuture(t *testing.T) fstest.MapFS {
+func withFuture(t *testing.T) fstest.MapFS { return with(t, "CREATE TABLE future (x int);") }
+
+// with is the embedded migrations and one of a later release, as SQL.
+func with(t *testing.T, future string) fstest.MapFS {
 	t.Helper()
-	m := fstest.MapFS{"9000_future.sql": {Data: []byte("-- +goose Up\nCREATE TABLE future (x int);\n")}}
+	m := fstest.MapFS{"9000_future.sql": {Data: []byte("-- +goose Up\n" + future + "\n")}}
 	names, err := fs.Glob(postgres.Migrations(), "*.sql")
 	require.NoError(t, err)
 	for _, name := range names {

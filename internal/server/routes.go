@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -54,7 +55,7 @@ func (s *Server) ready(ctx context.Context) map[string]string {
 	defer cancel()
 	problems := map[string]string{}
 	if err := postgres.Check(ctx, s.pool); err != nil {
-		problems["postgres"] = "not reachable, or its schema is not this binary's"
+		problems["postgres"] = schemaProblem(err)
 		s.opts.Log.WarnContext(ctx, "not ready: postgres", "error", err)
 	}
 	if _, err := s.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
@@ -65,6 +66,17 @@ func (s *Server) ready(ctx context.Context) map[string]string {
 		s.opts.Log.WarnContext(ctx, "not ready: search attributes", "error", err)
 	}
 	return problems
+}
+
+// schemaProblem says what keeps a server from its database, without its address.
+func schemaProblem(err error) string {
+	switch {
+	case errors.Is(err, postgres.ErrOlder):
+		return "its schema is older than this binary needs: run `agentprocess migrate`"
+	case errors.Is(err, postgres.ErrNewer):
+		return "its schema is newer than this binary can use: run a newer release"
+	}
+	return "not reachable"
 }
 
 func answer(w http.ResponseWriter, problems map[string]string) {

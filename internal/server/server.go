@@ -84,6 +84,9 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	if err = postgres.Check(ctx, s.pool); err != nil {
 		return nil, err
 	}
+	if newer, err := postgres.Newer(ctx, s.pool); err == nil && newer {
+		s.opts.Log.InfoContext(ctx, "the schema is newer than this binary, and still serves it")
+	}
 	if s.opts.PayloadKeys != nil {
 		codec := payloadcodec.New(s.opts.PayloadKeys)
 		s.opts.Temporal.DataConverter = payloadcodec.DataConverter(codec)

@@ -23,7 +23,11 @@ const (
 	Continuing = "continuing"
 )
 
-// All are the points, in the order of a write's way.
+// Migrating, with the number of a migration behind it, is a point of the command
+// migrate: the migration has changed all it changes, and is not committed.
+const Migrating = "migrating-"
+
+// All are the points of a server, in the order of a write's way.
 var All = []string{Reserved, Updated, Applied, Projected, ProjectedLast, Checking, Continuing}
 
 // DirVariable names the folder that arms points: a process of the faultpoints
