@@ -8,13 +8,14 @@ GOLANGCI_LINT := v2.15.0
 WORKFLOWCHECK := v0.6.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev test check bench conformance faults postgres clean
+.PHONY: help build demo dev test check bench conformance faults upgrade-test histories postgres clean
 
 SEED     ?= 7
 DURATION ?= 10m
+FROM     ?= HEAD~1
 
 help: ## List the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/agentprocess
 	$(GO) build -trimpath -ldflags '-X main.buildVersion=$(VERSION)' -o $(BIN)/agentprocess ./cmd/agentprocess
@@ -45,6 +46,12 @@ conformance: postgres ## Run the conformance suite on the server, its slow check
 
 faults: postgres ## Break everything for DURATION, from a SEED, and see that nothing is lost
 	$(GO) run ./internal/faults -seed $(SEED) -duration $(DURATION)
+
+upgrade-test: postgres ## Upgrade a live stack from the commit FROM for DURATION, under faults from a SEED
+	$(GO) run ./internal/faults -from $(FROM) -seed $(SEED) -duration $(DURATION)
+
+histories: postgres ## Record anew the workflow histories that are replayed in the tests
+	$(GO) run ./internal/teststack -- $(GO) test -count=1 -timeout 20m -run TestRecordHistories ./workflows -record
 
 clean: ## Remove what was built
 	rm -rf $(BIN)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agentprocess-temporal/server/run"
@@ -13,6 +14,7 @@ import (
 func (w *world) agent(ctx, until context.Context, c *caller) {
 	for until.Err() == nil {
 		page, err := read[struct{ Items []run.AgentWork }](until, c, "get_work", args{"limit": 10})
+		page.Items = slices.DeleteFunc(page.Items, func(i run.AgentWork) bool { return i.Process == kept })
 		if err != nil || len(page.Items) == 0 {
 			pause(until, 50*time.Millisecond+time.Duration(c.rng.Int64N(int64(300*time.Millisecond))))
 			continue

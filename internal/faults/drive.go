@@ -109,6 +109,9 @@ func (d *driver) act(ctx context.Context, view run.View) bool {
 			by, decision = "ops@example.com", run.ReturnedDecision
 		case item.Kind == "approve":
 			decision = run.Approved
+			if view.Run.Process == kept {
+				by = "p4@example.com"
+			}
 		}
 		d.decide(ctx, d.as(by), run.PersonWork{RunID: d.id, WorkItem: item}, decision)
 		return true

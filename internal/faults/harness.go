@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +23,13 @@ type options struct {
 	// dir, if set, is where everything is kept; else a new folder is.
 	dir     string
 	verbose bool
-	out     io.Writer
+	// from, if set, is a commit: its server is upgraded to source's while all work.
+	from string
+	// repository has that commit; empty: source does.
+	repository string
+	// calm leaves the faults out.
+	calm bool
+	out  io.Writer
 }
 
 // outcome is what a run of the harness found.
@@ -55,7 +63,14 @@ func harness(ctx context.Context, o options) (_ *outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := startStack(ctx, o.seed, o.dir, binary, say)
+	first, known := binary, int64(0)
+	if o.from != "" {
+		say("building the server of %s", o.from)
+		if first, known, err = previous(ctx, cmp.Or(o.repository, o.source), o.from, filepath.Join(o.dir, "previous")); err != nil {
+			return nil, err
+		}
+	}
+	s, err := startStack(ctx, o.seed, o.dir, first, say)
 	if err != nil {
 		return nil, err
 	}
@@ -77,10 +92,22 @@ func harness(ctx context.Context, o options) (_ *outcome, err error) {
 	if !o.verbose {
 		c.say = func(string, ...any) {}
 	}
-	ended, err := load(ctx, w, o, c, say)
+	var runs []*keptRun
+	roll := func(context.Context) error { return nil }
+	if o.from != "" {
+		if runs, err = v.keep(ctx, time.Now().Add(o.duration/2)); err != nil {
+			return nil, err
+		}
+		u := &upgrade{world: w, from: first, to: binary, known: known, say: say}
+		roll = func(ctx context.Context) error { return u.roll(ctx, o.duration) }
+	}
+	letGo := v.hold(ctx, runs)
+	ended, err := load(ctx, w, o, c, roll, say)
+	letGo()
 	if err != nil {
 		return nil, err
 	}
+	v.release(ctx, runs, !o.calm)
 	if err := v.verify(ctx, o, say); err != nil {
 		return nil, err
 	}
@@ -90,7 +117,7 @@ func harness(ctx context.Context, o options) (_ *outcome, err error) {
 
 // load has everybody work while the faults happen, then ends the faults and waits
 // for the last answers. It returns how long clients worked.
-func load(ctx context.Context, w *world, o options, c *chaos, say func(string, ...any)) (time.Duration, error) {
+func load(ctx context.Context, w *world, o options, c *chaos, roll func(context.Context) error, say func(string, ...any)) (time.Duration, error) {
 	began := time.Now()
 	until, cancelUntil := context.WithTimeout(ctx, o.duration)
 	defer cancelUntil()
@@ -118,13 +145,21 @@ func load(ctx context.Context, w *world, o options, c *chaos, say func(string, .
 		open = 8
 	}
 	join(agentID(0), func(ctx, until context.Context, c *caller) { w.starter(ctx, until, c, open) })
-	failed := c.run(until, schedule(o.seed, o.duration))
+	var rolling sync.WaitGroup
+	var unrolled error
+	rolling.Go(func() { unrolled = roll(ctx) })
+	var faults []fault
+	if !o.calm {
+		faults = schedule(o.seed, o.duration)
+	}
+	failed := c.run(until, faults)
 	<-until.Done()
 	w.stack.heal()
 	say("faults ended; waiting for the last answers")
 	working.Wait()
-	if failed != nil {
-		return 0, failed
+	rolling.Wait()
+	if err := errors.Join(failed, unrolled); err != nil {
+		return 0, err
 	}
 	return time.Since(began), w.stack.ready(ctx)
 }
@@ -147,8 +182,8 @@ func newVerifier(w *world, o options) (*verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{world: w, processes: processes, callers: map[string]*caller{}}
-	ids := []string{boss}
+	v := &verifier{world: w, seed: o.seed, processes: processes, callers: map[string]*caller{}}
+	ids := []string{boss, personID(people)} // the last one approves what is kept
 	for i := range agents {
 		ids = append(ids, agentID(i))
 	}

@@ -17,6 +17,8 @@ func main() {
 	flag.StringVar(&o.source, "source", ".", "checkout whose server is tested")
 	flag.StringVar(&o.dir, "dir", "", "folder for everything (default: a new one, removed unless something is violated)")
 	flag.BoolVar(&o.verbose, "v", false, "print each fault as it happens")
+	flag.StringVar(&o.from, "from", "", "commit whose server is upgraded to the source's while everybody works")
+	flag.BoolVar(&o.calm, "calm", false, "no faults: just the work, and the upgrade")
 	plan := flag.Bool("plan", false, "print the schedule and end")
 	flag.Parse()
 	if *plan {

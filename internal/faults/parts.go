@@ -185,7 +185,10 @@ func (p *serverPart) start(context.Context) error {
 }
 
 func (p *serverPart) launch() error {
-	started, err := devstack.StartProcess(devstack.ProcessOptions{Args: p.args, Env: p.env, Log: p.said.as(p.name)})
+	p.mu.Lock()
+	arguments := p.args
+	p.mu.Unlock()
+	started, err := devstack.StartProcess(devstack.ProcessOptions{Args: arguments, Env: p.env, Log: p.said.as(p.name)})
 	if err != nil {
 		return err
 	}

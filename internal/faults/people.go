@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agentprocess-temporal/server/run"
@@ -13,6 +14,7 @@ func (w *world) person(ctx, until context.Context, c *caller) {
 	var old run.PersonWork // an item seen before, whose snapshot may be stale
 	for until.Err() == nil {
 		page, err := read[struct{ Items []run.PersonWork }](until, c, "get_work", args{"limit": 10})
+		page.Items = slices.DeleteFunc(page.Items, func(i run.PersonWork) bool { return i.Process == kept })
 		if err != nil || len(page.Items) == 0 {
 			pause(until, 50*time.Millisecond+time.Duration(c.rng.Int64N(int64(300*time.Millisecond))))
 			continue

@@ -13,7 +13,7 @@ people:
   - { email: p1@example.com, groups: [reviewers] }
   - { email: p2@example.com, groups: [reviewers, doers] }
   - { email: p3@example.com, groups: [doers] }
-  - { email: p4@example.com }
+  - { email: p4@example.com, groups: [keepers] }
   - { email: ops@example.com, operator: true, publisher: true }
 `
 
@@ -27,7 +27,7 @@ const (
 func agentID(i int) string  { return fmt.Sprintf("agent:a%d", i+1) }
 func personID(i int) string { return fmt.Sprintf("person:p%d@example.com", i+1) }
 
-var roles = map[string]string{"reviewer": "reviewers", "doer": "doers"}
+var roles = map[string]string{"reviewer": "reviewers", "doer": "doers", "keeper": "keepers"}
 
 // The processes. Every output, note and event carries a marker: the requestId of
 // the call that brought it.
@@ -141,6 +141,35 @@ steps:
   - { id: done, finish: done }
 ---
 Nothing passes unread.
+`,
+	// Everything that a run can wait for, at once; see kept.go.
+	kept: `---
+name: kept
+description: A run that is in every state.
+inputs: { marker: string, until: datetime }
+steps:
+  - { id: all, parallel: [hold, stuck, ask, tick], next: gather }
+  - id: hold
+    agent: Hold it.
+    output: { marker: string }
+    next: join
+  - id: stuck
+    agent: Get stuck.
+    output: { marker: string }
+    next: join
+  - id: ask
+    person: keeper
+    approve: May it go on?
+    next: join
+  - { id: tick, wait_until: inputs.until, next: join }
+  - id: gather
+    agent: Put it together.
+    output: { marker: string }
+    next: hear
+  - { id: hear, wait_for: go, next: done }
+  - { id: done, finish: kept }
+---
+It stays as it is.
 `,
 	// Over at once.
 	"quick": `---

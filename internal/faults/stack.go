@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"os/exec"
@@ -82,7 +81,7 @@ func startStack(ctx context.Context, seed uint64, dir, binary string, progress f
 	if err := s.postgres.server().EnsureDatabase(ctx, org); err != nil {
 		return nil, err
 	}
-	if err := s.migrate(ctx, seed, progress); err != nil {
+	if err := s.migrate(ctx, seed, binary, progress); err != nil {
 		return nil, err
 	}
 	if s.pool, err = postgres.Open(ctx, s.dsn("")+"&pool_max_conns=4"); err != nil {
@@ -115,37 +114,6 @@ func (s *stack) dsn(addr string) string {
 	}
 	u.Host = addr
 	return u.String()
-}
-
-// migrate has the migration killed a few times, each time later, before one is
-// left to finish.
-func (s *stack) migrate(ctx context.Context, seed uint64, progress func(string, ...any)) error {
-	rng := rand.New(rand.NewPCG(seed, 2))
-	killed := 0
-	for i := range 4 {
-		cmd := exec.CommandContext(ctx, s.binary, "migrate", "--postgres", s.dsn(""))
-		cmd.Stdout, cmd.Stderr = s.said, s.said
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		var timer *time.Timer
-		if i < 3 {
-			timer = time.AfterFunc(time.Duration(rng.Int64N(int64(120*time.Millisecond))), func() { _ = cmd.Process.Kill() })
-		}
-		err := cmd.Wait()
-		if timer != nil {
-			timer.Stop()
-			if err != nil {
-				killed++
-			}
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("migrate, after it was killed %d times: %w", killed, err)
-		}
-	}
-	progress("migrated, after %d migrations were killed", killed)
-	return nil
 }
 
 // link makes a link and, unless it is one of several behind an address, an

@@ -32,6 +32,8 @@ type verifier struct {
 	reader    *caller
 	callers   map[string]*caller // by subject
 	ended     time.Time
+	seed      uint64
+	keepers   uint64 // clients made for runs that are kept
 
 	runs    []string
 	records map[string]*run.Run // as the workflows hold them

@@ -116,11 +116,11 @@ func (w *world) readOwnWrite(ctx context.Context, c *caller, done *call) {
 }
 
 // start starts a run.
-func (w *world) start(ctx context.Context, c *caller, process string, inputs args) {
+func (w *world) start(ctx context.Context, c *caller, process string, inputs args) *call {
 	id := c.requestID()
 	inputs["marker"] = id
 	mode := run.Live
-	if c.chance(10) {
+	if c.chance(10) && process != kept {
 		mode = run.Test
 	}
 	done := c.write(ctx, &call{Tool: "start_run", RequestID: id, Process: process, Mode: mode},
@@ -128,9 +128,12 @@ func (w *world) start(ctx context.Context, c *caller, process string, inputs arg
 	var view run.View
 	if done.OK && json.Unmarshal(done.Data, &view) == nil {
 		done.RunID = view.Run.ID
-		w.began(done.RunID)
+		if process != kept {
+			w.began(done.RunID)
+		}
 	}
 	w.check(ctx, c, done)
+	return done
 }
 
 func textOf(size int) string { return strings.Repeat("x", size) }
@@ -184,7 +187,10 @@ func (w *world) operator(ctx, until context.Context, c *caller) {
 }
 
 func (w *world) event(ctx context.Context, c *caller, id string) *call {
-	name := []string{"go", "go", "news"}[c.rng.IntN(3)]
+	return w.eventOf(ctx, c, id, []string{"go", "go", "news"}[c.rng.IntN(3)])
+}
+
+func (w *world) eventOf(ctx context.Context, c *caller, id, name string) *call {
 	data := json.RawMessage(fmt.Sprintf(`{"marker":%q}`, fmt.Sprintf("%s-%d", c.name, c.sent+1)))
 	return w.do(ctx, c, id, run.Command{Event: &run.SendEvent{Name: name, Data: data}}, args{"runId": id, "name": name, "data": data})
 }
