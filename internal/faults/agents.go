@@ -37,7 +37,7 @@ type claimed struct {
 
 // work claims a step and, mostly, gets it done.
 func (w *world) work(ctx context.Context, c *caller, runID, stepID string) {
-	done := w.do(ctx, c, runID, run.Command{Claim: &run.ClaimStep{StepID: stepID, Lease: int64(lease.Seconds())}},
+	done := w.do(ctx, c, runID, run.Command{Claim: &run.ClaimStep{StepID: stepID, Lease: int64(w.stack.lease.Seconds())}},
 		args{"runId": runID, "stepId": stepID})
 	var got claimed
 	if !done.OK || json.Unmarshal(done.Data, &got) != nil {
@@ -60,7 +60,7 @@ func (w *world) work(ctx context.Context, c *caller, runID, stepID string) {
 		w.submit(ctx, c, runID, stepID, token, true)
 	}
 	if c.chance(3) { // too late
-		pause(ctx, lease+time.Second)
+		pause(ctx, w.stack.lease+time.Second)
 	}
 	if c.chance(30) {
 		w.whileStoring(ctx, c, runID, func() *call { return w.submit(ctx, c, runID, stepID, token, false) })
@@ -73,14 +73,20 @@ func (w *world) work(ctx context.Context, c *caller, runID, stepID string) {
 }
 
 func (w *world) renew(ctx context.Context, c *caller, runID, token string) string {
+	token, _ = w.renewed(ctx, c, runID, token)
+	return token
+}
+
+// renewed returns the new token, empty if the claim is lost, and the call.
+func (w *world) renewed(ctx context.Context, c *caller, runID, token string) (string, *call) {
 	progress := "half way"
-	done := w.do(ctx, c, runID, run.Command{Renew: &run.RenewClaim{Holder: w.holder(token), Progress: progress, Lease: int64(lease.Seconds())}},
+	done := w.do(ctx, c, runID, run.Command{Renew: &run.RenewClaim{Holder: w.holder(token), Progress: progress, Lease: int64(w.stack.lease.Seconds())}},
 		args{"token": token, "progress": progress})
 	var got claimed
 	if !done.OK || json.Unmarshal(done.Data, &got) != nil {
-		return ""
+		return "", done
 	}
-	return got.Token
+	return got.Token, done
 }
 
 // submit submits a step; a bad submission lacks its output.

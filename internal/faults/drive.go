@@ -123,7 +123,7 @@ func (d *driver) act(ctx context.Context, view run.View) bool {
 		switch {
 		case *step.State == run.StepReady:
 			c := d.as("a1")
-			done := d.do(ctx, c, d.id, run.Command{Claim: &run.ClaimStep{StepID: step.ID, Lease: int64(lease.Seconds())}},
+			done := d.do(ctx, c, d.id, run.Command{Claim: &run.ClaimStep{StepID: step.ID, Lease: int64(d.stack.lease.Seconds())}},
 				args{"runId": d.id, "stepId": step.ID})
 			var got claimed
 			if done.OK && json.Unmarshal(done.Data, &got) == nil {

@@ -70,7 +70,11 @@ func harness(ctx context.Context, o options) (_ *outcome, err error) {
 			return nil, err
 		}
 	}
-	s, err := startStack(ctx, o.seed, o.dir, first, say)
+	lease := shortLease
+	if o.calm {
+		lease = calmLease
+	}
+	s, err := startStack(ctx, o.seed, o.dir, first, lease, say)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (v *verifier) granted(o *model.Operation, c *call) {
 			return
 		}
 		o.Claim = &run.Granted{Holder: v.holder(got.Token), ExpiresAt: got.ExpiresAt}
-		o.At = got.ExpiresAt.Add(-lease)
+		o.At = got.ExpiresAt.Add(-v.stack.lease)
 	case c.Command.Event != nil:
 		var got struct{ ConsumedBy *string }
 		if err := json.Unmarshal(c.Data, &got); err != nil {

@@ -22,6 +22,7 @@ const keptRuns = 3
 type keptRun struct {
 	id    string
 	token string // of the claim; empty once it is lost
+	last  *call  // the latest renewal
 }
 
 // keep brings runs into all these states.
@@ -63,7 +64,7 @@ func (v *verifier) keeper(id string) *caller {
 }
 
 func (w *world) claim(ctx context.Context, c *caller, runID, stepID string) (token string) {
-	done := w.do(ctx, c, runID, run.Command{Claim: &run.ClaimStep{StepID: stepID, Lease: int64(lease.Seconds())}},
+	done := w.do(ctx, c, runID, run.Command{Claim: &run.ClaimStep{StepID: stepID, Lease: int64(w.stack.lease.Seconds())}},
 		args{"runId": runID, "stepId": stepID})
 	var got claimed
 	if !done.OK || json.Unmarshal(done.Data, &got) != nil {
@@ -80,8 +81,8 @@ func (v *verifier) hold(ctx context.Context, runs []*keptRun) (letGo func()) {
 		c := v.keeper(agentID(i))
 		holding.Go(func() {
 			for until.Err() == nil && k.token != "" {
-				k.token = v.renew(ctx, c, k.id, k.token)
-				pause(until, lease/4)
+				k.token, k.last = v.renewed(ctx, c, k.id, k.token)
+				pause(until, v.stack.lease/4)
 			}
 		})
 	}
@@ -102,7 +103,7 @@ func (v *verifier) release(ctx context.Context, runs []*keptRun, faults bool) {
 				v.problems.add("a step claimed before the upgrade cannot be submitted after it: %v", done)
 			}
 		case !faults:
-			v.problems.add("a claim on %s was lost in the upgrade", k.id)
+			v.problems.add("a claim on %s was lost in the upgrade: %v", k.id, k.last)
 		}
 		(&driver{verifier: v, id: k.id}).drive(ctx)
 		view, err := read[run.View](ctx, v.reader, "get_run", args{"runId": k.id})

@@ -163,7 +163,7 @@ func (p *serverPart) prepare(s *stack, dsn, temporal string) error {
 		return err
 	}
 	p.args = []string{
-		s.binary, "server", "--addr", p.addr, "--lease", lease.String(),
+		s.binary, "server", "--addr", p.addr, "--lease", s.lease.String(),
 		"--directory", filepath.Join(s.dir, "directory.yaml"),
 		"--keys", filepath.Join(s.dir, "keys"), "--secret", filepath.Join(s.dir, "secret"),
 		"--token-key", filepath.Join(s.dir, devconfig.PublicKeyFile),

@@ -23,13 +23,19 @@ import (
 	devconfig "github.com/agentprocess-temporal/server/internal/stack"
 )
 
-// lease is short, so that leases end while their holders are held up.
-const lease = 6 * time.Second
+const (
+	// shortLease is for leases that end while their holders are held up.
+	shortLease = 6 * time.Second
+	// calmLease is for leases that do not, as long as whoever stops in order costs
+	// no more than one timeout of a workflow task, ten seconds.
+	calmLease = 20 * time.Second
+)
 
 // stack is everything that runs.
 type stack struct {
 	dir    string
 	binary string
+	lease  time.Duration
 	tokens map[string]string
 	ring   *keyring.Ring
 
@@ -52,8 +58,8 @@ type stack struct {
 
 // startStack starts the stores, has migrations killed and carried out, and
 // starts the servers, each behind links of its own.
-func startStack(ctx context.Context, seed uint64, dir, binary string, progress func(string, ...any)) (_ *stack, err error) {
-	s := &stack{dir: dir, binary: binary, links: map[string]*link.Link{}}
+func startStack(ctx context.Context, seed uint64, dir, binary string, lease time.Duration, progress func(string, ...any)) (_ *stack, err error) {
+	s := &stack{dir: dir, binary: binary, lease: lease, links: map[string]*link.Link{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.stop())
