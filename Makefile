@@ -13,6 +13,7 @@ WORKFLOWCHECK := v0.6.0
 SEED     ?= 7
 DURATION ?= 10m
 FROM     ?= HEAD~1
+SET      ?= $(VERSION)
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,8 +51,8 @@ faults: postgres ## Break everything for DURATION, from a SEED, and see that not
 upgrade-test: postgres ## Upgrade a live stack from the commit FROM for DURATION, under faults from a SEED
 	$(GO) run ./internal/faults -from $(FROM) -seed $(SEED) -duration $(DURATION)
 
-histories: postgres ## Record anew the workflow histories that are replayed in the tests
-	$(GO) run ./internal/teststack -- $(GO) test -count=1 -timeout 20m -run TestRecordHistories ./workflows -record
+histories: postgres ## Record a further SET of workflow histories, which the tests replay from then on
+	$(GO) run ./internal/teststack -- $(GO) test -count=1 -timeout 20m -run TestRecordHistories ./workflows -record $(SET)
 
 clean: ## Remove what was built
 	rm -rf $(BIN)

@@ -81,8 +81,13 @@ func (s *live) history(id string) []*historypb.HistoryEvent {
 
 func (s *live) historyOf(id, workflowRun string) []*historypb.HistoryEvent {
 	s.t.Helper()
+	return s.events(workflows.WorkflowID("acme", id), workflowRun)
+}
+
+func (s *live) events(workflowID, workflowRun string) []*historypb.HistoryEvent {
+	s.t.Helper()
 	var events []*historypb.HistoryEvent
-	all := s.c.GetWorkflowHistory(context.Background(), workflows.WorkflowID("acme", id), workflowRun, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	all := s.c.GetWorkflowHistory(context.Background(), workflowID, workflowRun, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for all.HasNext() {
 		e, err := all.Next()
 		require.NoError(s.t, err)

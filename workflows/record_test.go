@@ -24,7 +24,8 @@ import (
 	"github.com/agentprocess-temporal/server/workflows"
 )
 
-var record = flag.Bool("record", false, "record the histories that TestSavedHistoriesReplay replays anew")
+// Sets that are there stay: what an older release recorded is what has to replay.
+var record = flag.String("record", "", "record a new set of histories, under this name, for TestSavedHistoriesReplay")
 
 // shortHistory is how many events make a history long on the server that
 // histories are recorded with: they stay small, and one continues as new.
@@ -195,16 +196,12 @@ func (s *live) decide(id, person string, decision Args) {
 }
 
 func TestRecordHistories(t *testing.T) {
-	if !*record {
-		t.Skip("records with -record only")
+	if *record == "" {
+		t.Skip("records with -record NAME only")
 	}
 	startShortTemporal(t)
-	old, err := filepath.Glob(filepath.Join(histories, "*.json"))
-	require.NoError(t, err)
-	for _, file := range old {
-		require.NoError(t, os.Remove(file))
-	}
-	require.NoError(t, os.MkdirAll(histories, 0o755))
+	require.NoDirExists(t, filepath.Join(histories, *record), "histories that were recorded are kept: take another name")
+	require.NoError(t, os.MkdirAll(filepath.Join(histories, *record), 0o755))
 	for name, play := range plays {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -218,26 +215,46 @@ func TestRecordHistories(t *testing.T) {
 			defer cancel()
 			_ = s.c.GetWorkflow(ctx, workflows.WorkflowID("acme", id), "").Get(ctx, nil)
 			for i, each := range s.chainOf(id) {
-				s.save(fmt.Sprintf("%s-%d.json", name, i+1), id, each)
+				s.save(fmt.Sprintf("%s-%d.json", name, i+1), workflows.WorkflowID("acme", id), each)
 			}
 		})
 	}
+	t.Run(reconcilePass, func(t *testing.T) {
+		t.Parallel()
+		s := startLive(t, func(o *server.Options) { o.Temporal.Identity = "recorder" })
+		schedule := s.c.ScheduleClient().GetHandle(t.Context(), "agentprocess-reconcile-agentprocess")
+		require.NoError(t, schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}))
+		eventually(t, "a pass", func() bool {
+			d, err := schedule.Describe(t.Context())
+			require.NoError(t, err)
+			if len(d.Info.RecentActions) == 0 {
+				return false
+			}
+			pass := d.Info.RecentActions[0].StartWorkflowResult
+			require.NoError(t, s.c.GetWorkflow(t.Context(), pass.WorkflowID, pass.FirstExecutionRunID).Get(t.Context(), nil))
+			s.save(reconcilePass+"-1.json", pass.WorkflowID, pass.FirstExecutionRunID)
+			return true
+		})
+	})
 }
 
+// reconcilePass is the one kind of workflow that is no run.
+const reconcilePass = "reconcile"
+
 // save writes a history with an event a line.
-func (s *live) save(file, id, workflowRun string) {
+func (s *live) save(file, workflowID, workflowRun string) {
 	host, err := os.Hostname()
 	require.NoError(s.t, err)
 	var b bytes.Buffer
 	b.WriteString(`{"events":[`)
-	for i, e := range s.historyOf(id, workflowRun) {
+	for i, e := range s.events(workflowID, workflowRun) {
 		line, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(e)
 		require.NoError(s.t, err)
 		b.WriteString(map[bool]string{true: "\n", false: ",\n"}[i == 0])
 		b.Write(bytes.ReplaceAll(line, []byte(`"name":"`+host+`:`), []byte(`"name":"worker:`))) // a sticky queue's
 	}
 	b.WriteString("\n]}\n")
-	require.NoError(s.t, os.WriteFile(filepath.Join(histories, file), b.Bytes(), 0o600))
+	require.NoError(s.t, os.WriteFile(filepath.Join(histories, *record, file), b.Bytes(), 0o600))
 }
 
 // startShortTemporal has the tests use a server with which histories are soon

@@ -1,8 +1,10 @@
 package workflows_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,13 +17,25 @@ import (
 	"github.com/agentprocess-temporal/server/workflows"
 )
 
+// histories has the first set, and a folder for each later one.
 const histories = "testdata/histories"
 
 func savedHistories(t testing.TB) []string {
 	files, err := filepath.Glob(filepath.Join(histories, "*.json"))
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(files), 12, "record some: go test ./workflows -run TestRecordHistories -record")
-	return files
+	later, err := filepath.Glob(filepath.Join(histories, "*", "*.json"))
+	require.NoError(t, err)
+	return append(files, later...)
+}
+
+func TestEveryKindOfRunHasASavedHistory(t *testing.T) {
+	saved := map[string]bool{}
+	for _, file := range savedHistories(t) {
+		saved[filepath.Base(file)] = true
+	}
+	for _, name := range append(slices.Collect(maps.Keys(plays)), reconcilePass) {
+		require.True(t, saved[name+"-1.json"], "record a new set: make histories SET=name")
+	}
 }
 
 func replay(t testing.TB, file string, run any) error {
@@ -31,6 +45,7 @@ func replay(t testing.TB, file string, run any) error {
 	require.NoError(t, temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, &h))
 	replayer := worker.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(run, workflow.RegisterOptions{Name: workflows.TypeRun})
+	replayer.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.TypeReconcile})
 	return replayer.ReplayWorkflowHistory(quiet, &h)
 }
 
@@ -38,7 +53,9 @@ func replay(t testing.TB, file string, run any) error {
 // the runs that are under way: it has to go through workflow.GetVersion.
 func TestSavedHistoriesReplay(t *testing.T) {
 	for _, file := range savedHistories(t) {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+		name, err := filepath.Rel(histories, file)
+		require.NoError(t, err)
+		t.Run(name, func(t *testing.T) {
 			require.NoError(t, replay(t, file, workflows.ProcessRun))
 		})
 	}
