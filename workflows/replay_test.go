@@ -34,7 +34,7 @@ func TestEveryKindOfRunHasASavedHistory(t *testing.T) {
 		saved[filepath.Base(file)] = true
 	}
 	for _, name := range append(slices.Collect(maps.Keys(plays)), reconcilePass) {
-		require.True(t, saved[name+"-1.json"], "record a new set: make histories SET=name")
+		require.True(t, saved[name+"-1.json"], "%s has none: record a new set with make histories SET=name", name)
 	}
 }
 
