@@ -62,10 +62,9 @@ func TestAMigrationThatWaitsForATableDoesNotHoldUpThoseWhoServe(t *testing.T) {
 	t.Cleanup(func() { _ = long.Rollback(context.Background()) })
 	_, err = long.Exec(t.Context(), `SELECT count(*) FROM drafts`)
 	require.NoError(t, err)
+	future := with(t, "ALTER TABLE drafts ADD COLUMN future int;")
 	ended := make(chan error, 1)
-	go func() {
-		ended <- postgres.MigrateFrom(t.Context(), dsn, with(t, "ALTER TABLE drafts ADD COLUMN future int;"), silent)
-	}()
+	go func() { ended <- postgres.MigrateFrom(t.Context(), dsn, future, silent) }()
 	for range 2 { // it tries more than once
 		eventually(t, pool, `SELECT count(*) FROM pg_locks WHERE relation = 'drafts'::regclass AND NOT granted AND mode = 'AccessExclusiveLock'`)
 		behind, cancel := context.WithTimeout(t.Context(), patience)

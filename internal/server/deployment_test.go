@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -87,9 +86,12 @@ func (f *fleet) deployment() client.WorkerDeploymentHandle {
 // Temporal must have heard from a version before.
 func (f *fleet) setCurrent(build string) {
 	f.t.Helper()
-	require.EventuallyWithT(f.t, func(t *assert.CollectT) {
+	require.Eventually(f.t, func() bool {
 		_, err := f.deployment().SetCurrentVersion(context.Background(), client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
-		assert.NoError(t, err)
+		if err != nil {
+			f.t.Log(err)
+		}
+		return err == nil
 	}, moves, 100*time.Millisecond)
 }
 
@@ -102,9 +104,9 @@ func (f *fleet) ramp(build string, percentage float32) {
 // versioning is what Temporal says about a workflow.
 func (f *fleet) versioning(workflowID, runID string) *workflowpb.WorkflowExecutionVersioningInfo {
 	f.t.Helper()
-	d, err := f.c.DescribeWorkflowExecution(context.Background(), workflowID, runID)
+	d, err := f.c.DescribeWorkflow(context.Background(), workflowID, runID)
 	require.NoError(f.t, err)
-	return d.WorkflowExecutionInfo.VersioningInfo
+	return d.RawResponse.WorkflowExecutionInfo.VersioningInfo
 }
 
 // movesTo writes to a run until a version has carried a write out.

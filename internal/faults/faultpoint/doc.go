@@ -23,7 +23,7 @@ const (
 	Continuing = "continuing"
 )
 
-// Migrating, with the number of a migration behind it, is a point of the command
+// Migrating is, with the number of a migration behind it, a point of the command
 // migrate: the migration has changed all it changes, and is not committed.
 const Migrating = "migrating-"
 
