@@ -99,7 +99,7 @@ func as(tool, code, who string) func(*proxy, *exchange) {
 	}
 }
 
-var mutants = slices.Concat(tokenMutants, decisionMutants, dataMutants, listMutants, callMutants, startMutants, eventMutants, judgeMutants, otherMutants, subtleMutants)
+var mutants = slices.Concat(tokenMutants, decisionMutants, dataMutants, listMutants, callMutants, startMutants, eventMutants, judgeMutants, otherMutants, subtleMutants, subtleCallMutants)
 
 var tokenMutants = []mutant{
 	{name: "old token stays good", rule: "a renewed token stops the old one", caught: []string{"renew-replaces"}, broken: func(p *proxy, x *exchange) {
