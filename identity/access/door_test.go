@@ -76,6 +76,26 @@ func TestAGoodTokenThatLacksARequiredScopeIsToldWhich(t *testing.T) {
 	require.Empty(t, res.Header.Get("WWW-Authenticate"))
 }
 
+func TestAPersonWhoMayNotIsToldWhichScopeWouldDo(t *testing.T) {
+	w := start(t)
+	person := idptest.Claims{"org": "acme", "azp": HumanClient, "sub": "u2", "email": "lena@example.com"}
+	for _, c := range []struct{ method, path, scope string }{
+		{"GET", "/api/processes", "publish"},
+		{"POST", "/api/processes/p/publish", "publish"},
+		{"GET", "/api/audit", "operate"},
+		{"DELETE", "/api/runs/r_1", "operate"},
+	} {
+		res, text := w.http(w.TokenWith(person), c.method, c.path, "")
+		require.Equal(t, http.StatusForbidden, res.StatusCode, c.path)
+		require.Contains(t, text, `"forbidden"`, c.path)
+		require.Equal(t, `Bearer realm="agentprocess", error="insufficient_scope", scope="`+c.scope+`", resource_metadata="`+metadataURL+`"`,
+			res.Header.Get("WWW-Authenticate"), c.path)
+	}
+	res, _ := w.http(w.TokenWith(idptest.Claims{"org": "acme", "azp": HumanClient, "sub": "u5", "email": "pub@example.com", "scope": "publish"}), "GET", "/api/processes", "")
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.Empty(t, res.Header.Get("WWW-Authenticate"))
+}
+
 func TestTheResourceDescribesItself(t *testing.T) {
 	w := start(t)
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
