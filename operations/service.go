@@ -161,5 +161,7 @@ func (s *Service) refusal(ctx context.Context, err error, what string, caller id
 }
 
 func actor(c identity.Caller) run.Actor {
-	return run.Actor{ID: c.Subject, Person: c.IsPerson(), Groups: c.Groups, Operator: c.Operator}
+	return run.Actor{
+		ID: c.Subject, Person: c.IsPerson(), Groups: c.Groups, Operator: c.Operator, Client: c.Client, OnBehalfOf: c.OnBehalfOf,
+	}
 }

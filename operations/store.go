@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/identity/audit"
 	"github.com/agentprocess-temporal/server/internal/faults/faultpoint"
 	"github.com/agentprocess-temporal/server/ledger"
@@ -41,7 +42,7 @@ func (s *Service) Store(ctx context.Context, p workflows.Projection) error {
 			return err
 		}
 		ledger.QueueDone(b, entry)
-		audit.QueueRecovered(b, r.Org, q.Tool, r.ID, q.ID)
+		audit.QueueRecovered(b, recovered(r.Org, q), r.ID, q.ID)
 	}
 	if err := s.Pool.SendBatch(ctx, b).Close(); err != nil {
 		return err
@@ -74,6 +75,18 @@ func (s *Service) missing(ctx context.Context, p workflows.Projection) ([]run.Re
 	}
 	slices.SortFunc(missing, func(a, b run.Request) int { return strings.Compare(a.ID, b.ID) })
 	return missing, nil
+}
+
+// recovered is the audit log's entry of a write whose front end has gone.
+func recovered(org string, q run.Request) audit.Entry {
+	caller := identity.Caller{Org: org}
+	if by := q.By; by != nil {
+		caller.Subject, caller.Kind, caller.Client, caller.OnBehalfOf = by.ID, identity.Agent, by.Client, by.OnBehalfOf
+		if by.Person {
+			caller.Kind = identity.Person
+		}
+	}
+	return audit.Of(caller, q.Tool)
 }
 
 func doneEntry(r *run.Run, q run.Request) (ledger.Entry, error) {

@@ -178,7 +178,7 @@ func (r *Run) carryOut(c Command, a *Answers, now time.Time) (Outcome, *Error) {
 		r.UpdatedAt = updated // run data is as it was
 		return o, nil
 	}
-	r.remember(Request{ID: c.RequestID, Digest: c.Digest, Attempt: c.Attempt, Tool: c.Tool(), At: now}, o)
+	r.remember(Request{ID: c.RequestID, Digest: c.Digest, Attempt: c.Attempt, Tool: c.Tool(), At: now, By: c.By.caller()}, o)
 	return o, nil
 }
 

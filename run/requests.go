@@ -11,6 +11,9 @@ type Request struct {
 	Tool    string    `json:"tool"`
 	At      time.Time `json:"at"`
 	Outcome Outcome   `json:"outcome"`
+	// By is who called, until the outcome is stored; nil from then on, and for a
+	// request that an older version remembered.
+	By *Actor `json:"by,omitempty"`
 	// Stored is when the outcome was known to be in the ledger.
 	Stored time.Time `json:"stored,omitzero"`
 }
@@ -81,7 +84,7 @@ func (r *Run) MarkStored(ids []string, now time.Time) {
 	kept := r.Requests[:0]
 	for _, q := range r.Requests {
 		if stored[q.ID] && q.Stored.IsZero() {
-			q.Stored = now
+			q.Stored, q.By = now, nil
 		}
 		if q.Stored.IsZero() || now.Sub(q.Stored) < keepStored {
 			kept = append(kept, q)

@@ -30,6 +30,17 @@ type Actor struct {
 	Person   bool     `json:"person,omitempty"`
 	Groups   []string `json:"groups,omitempty"`
 	Operator bool     `json:"operator,omitempty"`
+	// Client is the program that called, OnBehalfOf the person whose sign-in an
+	// agent used, where that is known. No rule looks at them: they are kept with a
+	// request until its outcome is stored, for whoever then stores it to log.
+	Client     string `json:"client,omitempty"`
+	OnBehalfOf string `json:"onBehalfOf,omitempty"`
+}
+
+// caller is the actor as a request remembers it: without what it may do.
+func (a Actor) caller() *Actor {
+	a.Groups, a.Operator = nil, false
+	return &a
 }
 
 // Start is what a run begins with.
@@ -89,7 +100,7 @@ func New(s Start, now time.Time) *Run {
 		r.Steps = append(r.Steps, Step{ID: s.Process.Steps[i].ID})
 	}
 	r.enter(s.Process.Steps[0].ID, now)
-	r.remember(Request{ID: s.RequestID, Digest: s.Digest, Attempt: s.Attempt, Tool: "start_run", At: now}, Outcome{})
+	r.remember(Request{ID: s.RequestID, Digest: s.Digest, Attempt: s.Attempt, Tool: "start_run", At: now, By: s.By.caller()}, Outcome{})
 	r.settle(now)
 	r.seal()
 	return r

@@ -24,8 +24,7 @@ const (
 	// one transaction with it. Without such a row, it is not known.
 	Begun = "begun"
 	// Recovered is a write that the run itself had stored before its front end
-	// could. Only where the front end had gone is it the write's only row; who
-	// called is then in the run's own data.
+	// could. Only where the front end had gone is it the write's only row.
 	Recovered = "recovered"
 )
 
@@ -119,6 +118,7 @@ func Queue(ctx context.Context, b *pgx.Batch, runID, result string) {
 }
 
 // QueueRecovered adds the row of a write that the run has stored itself.
-func QueueRecovered(b *pgx.Batch, org, tool, runID, requestID string) {
-	b.Queue(insert, Entry{Org: org, Action: tool, RunID: runID, RequestID: requestID, Result: Recovered}.args()...)
+func QueueRecovered(b *pgx.Batch, e Entry, runID, requestID string) {
+	e.RunID, e.RequestID, e.Result = runID, requestID, Recovered
+	b.Queue(insert, e.args()...)
 }

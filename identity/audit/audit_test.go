@@ -92,7 +92,7 @@ func TestARecoveredWriteIsListedUnlessItsOwnRowCame(t *testing.T) {
 	pool := testenv.Pool(t)
 	b := &pgx.Batch{}
 	for _, id := range []string{"gone", "slow"} {
-		audit.QueueRecovered(b, "acme", "decide", "r_1", id)
+		audit.QueueRecovered(b, audit.Of(a1, "decide"), "r_1", id)
 	}
 	e := audit.Of(a1, "decide")
 	e.RunID, e.RequestID = "r_1", "slow"
@@ -103,6 +103,7 @@ func TestARecoveredWriteIsListedUnlessItsOwnRowCame(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 2)
 	require.Equal(t, "gone recovered", got[0].RequestID+" "+got[0].Result)
+	require.Equal(t, a1.Subject+" "+a1.Client, got[0].Caller+" "+got[0].Client)
 	require.Equal(t, "slow ok", got[1].RequestID+" "+got[1].Result)
 }
 
