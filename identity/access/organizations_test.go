@@ -86,8 +86,13 @@ func TestNothingOfAnotherOrganizationIsFound(t *testing.T) {
 	file := Must[struct{ ID string }](w.Server, A1, "upload", uploadArgs()).ID
 	used := ID() // a requestId of theirs, for a write of theirs
 	Must[run.View](w.Server, Mira, "start_run", Args{"process": "onboarding", "inputs": Args{}, "requestId": used})
-	runs := Must[struct{ NextCursor *string }](w.Server, A1, "list_runs", Args{"limit": 1}).NextCursor
-	require.NotNil(t, runs)
+	w.startRun()
+	w.asked()
+	cursor := func(who, tool string) string {
+		next := Must[struct{ NextCursor *string }](w.Server, who, tool, Args{"limit": 1}).NextCursor
+		require.NotNil(t, next, tool)
+		return *next
+	}
 
 	// What nobody has, in place of each thing that they have.
 	nobodys := map[any]any{
@@ -156,7 +161,9 @@ func TestNothingOfAnotherOrganizationIsFound(t *testing.T) {
 			{"get_work", Args{"process": "onboarding"}},
 			{"list_runs", Args{}},
 			{"list_runs", Args{"process": "onboarding"}},
-			{"list_runs", Args{"cursor": *runs}},
+			{"list_runs", Args{"cursor": cursor(A1, "list_runs")}},
+			{"get_work", Args{"cursor": cursor(A2, "get_work")}},
+			{"get_work", Args{"cursor": cursor(Mira, "get_work")}},
 			{"list_processes", Args{}},
 		} {
 			tried[c.tool] = true

@@ -62,6 +62,10 @@ type Options struct {
 	// RunDataBytes and MaxUploadBytes are limits; zero means the defaults.
 	RunDataBytes, MaxUploadBytes int
 
+	// Timeouts bound what a client may take its time for; zero means
+	// DefaultTimeouts.
+	Timeouts Timeouts
+
 	// Evaluator answers the questions of checks. Without one the server does not
 	// offer the check profile. CheckTry is how long one try of it may take, in
 	// whole seconds; zero means operations.DefaultCheckTry.
@@ -78,3 +82,16 @@ type Options struct {
 	// Tracer, if set, sees every query. For tests.
 	Tracer pgx.QueryTracer
 }
+
+// Timeouts are how long one connection may take.
+type Timeouts struct {
+	// Header bounds the headers of a request, Idle a connection without one.
+	Header, Idle time.Duration
+	// Read bounds a whole request: an upload over a slow line, too. Write bounds
+	// everything until the answer is sent; a check may wait for a model, and a
+	// download for a slow line.
+	Read, Write time.Duration
+}
+
+// DefaultTimeouts are those of a server that is told none.
+var DefaultTimeouts = Timeouts{Header: 10 * time.Second, Idle: 2 * time.Minute, Read: 2 * time.Minute, Write: 5 * time.Minute}

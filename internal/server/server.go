@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,14 +47,6 @@ type Server struct {
 const (
 	// drain is how long calls under way may take when the server stops.
 	drain = 20 * time.Second
-	// headerTimeout bounds a slow client's headers, idleTimeout a silent one.
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	// readTimeout bounds a whole request: an upload over a slow line, too.
-	// writeTimeout bounds everything until the answer is sent; a check may wait for
-	// a model, and a download for a slow line.
-	readTimeout  = 2 * time.Minute
-	writeTimeout = 5 * time.Minute
 	// maxHeader bounds the headers of a request, a token included, in bytes.
 	maxHeader = 64 << 10
 )
@@ -110,9 +103,10 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	s.people = newPeople(s.opts)
 	s.service = s.newService()
 	s.worker = s.newWorker()
+	limits := s.opts.Timeouts
 	s.http = &http.Server{
 		Handler:           s.harden(s.routes()),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ReadHeaderTimeout: limits.Header, ReadTimeout: limits.Read, WriteTimeout: limits.Write, IdleTimeout: limits.Idle,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
 	}
@@ -131,6 +125,10 @@ func openPool(ctx context.Context, o Options) (*pgxpool.Pool, error) {
 }
 
 func withDefaults(o Options) Options {
+	o.Timeouts.Header = cmp.Or(o.Timeouts.Header, DefaultTimeouts.Header)
+	o.Timeouts.Read = cmp.Or(o.Timeouts.Read, DefaultTimeouts.Read)
+	o.Timeouts.Write = cmp.Or(o.Timeouts.Write, DefaultTimeouts.Write)
+	o.Timeouts.Idle = cmp.Or(o.Timeouts.Idle, DefaultTimeouts.Idle)
 	if o.Lease == 0 {
 		o.Lease = operations.DefaultLease
 	}
