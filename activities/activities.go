@@ -20,6 +20,9 @@ type Activities struct {
 	// Evaluator answers the questions of checks; nil where none is configured.
 	Evaluator evaluator.Evaluator
 	Log       *slog.Logger
+	// Settled, if set, is told of every reservation that was left behind, and
+	// whether its run had carried the write out.
+	Settled func(ctx context.Context, executed bool)
 }
 
 // registry is the part of a worker that activities are registered with.

@@ -92,6 +92,9 @@ func (a *Activities) drop(ctx context.Context, entries []ledger.Entry) error {
 		if err != nil {
 			return err
 		}
+		if a.Settled != nil {
+			a.Settled(ctx, !dropped)
+		}
 		a.Log.InfoContext(ctx, "reservation settled", "org", e.Org, "run", e.RunID, "request", e.RequestID, "executed", !dropped)
 	}
 	return nil

@@ -66,7 +66,10 @@ type Service struct {
 	Log    *slog.Logger
 	// Observe, if set, is told how long each stage of a write took. It is called
 	// by many goroutines at once, on the way of the write: it must not wait.
-	Observe func(tool, stage string, took time.Duration)
+	Observe func(ctx context.Context, tool, stage string, took time.Duration)
+	// Projected, if set, is told how old a change was when the run itself had it
+	// stored, not a front end.
+	Projected func(ctx context.Context, age time.Duration)
 
 	versions versionCache
 }

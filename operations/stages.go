@@ -1,6 +1,9 @@
 package operations
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // The stages of a write, in their order; see Service.Observe. Refusals and
 // replays leave the path early, and their later stages out.
@@ -18,14 +21,14 @@ const (
 )
 
 // laps returns a function that reports how long it was since its last call.
-func (s *Service) laps(tool string) func(stage string) {
+func (s *Service) laps(ctx context.Context, tool string) func(stage string) {
 	if s.Observe == nil {
 		return func(string) {}
 	}
 	last := time.Now()
 	return func(stage string) {
 		now := time.Now()
-		s.Observe(tool, stage, now.Sub(last))
+		s.Observe(ctx, tool, stage, now.Sub(last))
 		last = now
 	}
 }

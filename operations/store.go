@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/identity/audit"
@@ -31,7 +34,11 @@ func (s *Service) Store(ctx context.Context, p workflows.Projection) error {
 		return err
 	}
 	b := newBatch()
-	records.QueueApply(b, row)
+	advanced := false
+	records.QueueApply(b, row).Exec(func(tag pgconn.CommandTag) error {
+		advanced = tag.RowsAffected() > 0
+		return nil
+	})
 	missing, err := s.missing(ctx, p)
 	if err != nil {
 		return err
@@ -46,6 +53,9 @@ func (s *Service) Store(ctx context.Context, p workflows.Projection) error {
 	}
 	if err := s.Pool.SendBatch(ctx, b).Close(); err != nil {
 		return err
+	}
+	if advanced && s.Projected != nil {
+		s.Projected(ctx, time.Since(r.UpdatedAt))
 	}
 	faultpoint.Here(faultpoint.Projected)
 	if r.Over() {

@@ -96,7 +96,7 @@ func (s *Service) write(ctx context.Context, w write) (any, error) {
 // tryWrite is one pass over the path; again means that the ledger moved under
 // it and that it must look anew.
 func (s *Service) tryWrite(ctx context.Context, w write) (result any, again bool, err error) {
-	lap := s.laps(w.tool)
+	lap := s.laps(ctx, w.tool)
 	entry, row, now, err := s.look(ctx, w.request)
 	if err != nil {
 		return nil, false, err

@@ -13,10 +13,11 @@ import (
 // nothing has either. The batch runs as one transaction, in which the run stays
 // locked from here on, so concurrent applies of one run take turns.
 //
-// Queue it before anything else that writes (ledger.QueueDone).
-func QueueApply(b *pgx.Batch, r Row) {
+// Queue it before anything else that writes (ledger.QueueDone). What it returns
+// affects a row if the record was stored, and none if it came too late.
+func QueueApply(b *pgx.Batch, r Row) *pgx.QueuedQuery {
 	// A conflict locks the row even where the condition keeps it as it is.
-	b.Queue(`INSERT INTO runs AS r (org, run_id, seq, process, version, state, outcome, started_at, updated_at,
+	stored := b.Queue(`INSERT INTO runs AS r (org, run_id, seq, process, version, state, outcome, started_at, updated_at,
 			inputs, input_keys, files, record)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (org, run_id) DO UPDATE SET seq = EXCLUDED.seq, process = EXCLUDED.process,
@@ -37,7 +38,7 @@ func QueueApply(b *pgx.Batch, r Row) {
 			AND EXISTS (SELECT FROM runs WHERE org = $1 AND run_id = $2 AND seq = $3)`,
 		r.Org, r.RunID, r.Seq, nonNilText(w.keys))
 	if len(r.Work) == 0 {
-		return
+		return stored
 	}
 	b.Queue(`INSERT INTO work AS w (org, run_id, key, agent, step_id, process, available, assignee)
 		SELECT $1, $2, u.*
@@ -48,6 +49,7 @@ func QueueApply(b *pgx.Batch, r Row) {
 		WHERE (w.agent, w.step_id, w.process, w.available, w.assignee)
 			IS DISTINCT FROM (EXCLUDED.agent, EXCLUDED.step_id, EXCLUDED.process, EXCLUDED.available, EXCLUDED.assignee)`,
 		r.Org, r.RunID, r.Seq, w.keys, w.agents, w.steps, w.processes, w.available, w.assignees)
+	return stored
 }
 
 // workColumns is []Work turned on its side, as unnest takes it.

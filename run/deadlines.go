@@ -59,10 +59,12 @@ func (r *Run) Advance(now time.Time) bool {
 		switch kind {
 		case leaseEnds:
 			r.loseLease(s, at)
+			r.LeasesLost++
 		case waitEnds:
 			r.pass(s, at)
 		case dueEnds:
 			s.Overdue = true
+			r.Overdues++
 			r.owe(NotifyOverdue, s, at)
 		}
 		r.settle(at)

@@ -19,6 +19,9 @@ type Run struct {
 	Outbox []Notification `json:"outbox,omitempty"`
 	// Notified counts notifications, for their ids.
 	Notified int64 `json:"notified,omitempty"`
+	// LeasesLost and Overdues count what deadlines did, for whoever measures.
+	LeasesLost int64 `json:"leasesLost,omitempty"`
+	Overdues   int64 `json:"overdues,omitempty"`
 
 	laidOut *layout
 }

@@ -49,6 +49,8 @@ type processRun struct {
 	stopTelling workflow.CancelFunc
 	left        bool
 	shown       shown
+	// leasesLost and overdues are those that have been counted.
+	leasesLost, overdues int64
 }
 
 // ProcessRun is the workflow of one run (spec §3). It lives as long as the
@@ -59,6 +61,7 @@ func ProcessRun(ctx workflow.Context, in Input) (Result, error) {
 		w.r, w.opened = in.Resume.Run, true
 		w.r.Process = in.Resume.Process
 		w.shown = shownBefore(ctx)
+		w.leasesLost, w.overdues = w.r.LeasesLost, w.r.Overdues
 	} else {
 		w.r = run.New(*in.Start, workflow.Now(ctx))
 	}

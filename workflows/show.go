@@ -29,6 +29,7 @@ func (w *processRun) show(ctx workflow.Context) { w.showAs(ctx, true) }
 // date. The details are always exact, and so are the attributes of a run that
 // waits.
 func (w *processRun) showAs(ctx workflow.Context, exact bool) {
+	w.count(ctx)
 	workflow.SetCurrentDetails(ctx, Details(w.r))
 	now := shown{state: string(w.r.State)}
 	for i := range w.r.Steps {

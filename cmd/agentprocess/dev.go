@@ -57,13 +57,14 @@ Catalog API  %s
 Temporal UI  %s
 Temporal     %s
 Postgres     %s
+Metrics      %s
 Tokens       %s
 Log          %s
 
 Add the MCP address to an MCP client: it opens a browser to sign in, and is an agent.
 Publish a process:  agentprocess publish DIR --role ROLE=GROUP --data %s
 Ctrl-C ends all of it.
-`, st.Info.MCP, st.Info.Login, st.Info.API, st.Info.TemporalUI, st.Info.TemporalAddress, st.Info.Postgres,
+`, st.Info.MCP, st.Info.Login, st.Info.API, st.Info.TemporalUI, st.Info.TemporalAddress, st.Info.Postgres, st.Info.Metrics,
 		filepath.Join(o.Dir, stack.InfoFile), log.Name(), o.Dir)
 	select {
 	case <-ctx.Done():

@@ -23,14 +23,14 @@ import (
 )
 
 type serverFlags struct {
-	addr, publicURL, postgres, taskQueue string
-	directory, identity, keys, secret    string
-	tokenKey, issuer, audience           string
-	payloadKeys, codecOrigins            string
-	deployment, buildID                  string
-	lease                                time.Duration
-	runData, upload                      int
-	evaluator                            evaluatorFlags
+	addr, publicURL, postgres, taskQueue, metrics string
+	directory, identity, keys, secret             string
+	tokenKey, issuer, audience                    string
+	payloadKeys, codecOrigins                     string
+	deployment, buildID                           string
+	lease                                         time.Duration
+	runData, upload                               int
+	evaluator                                     evaluatorFlags
 }
 
 func newServerCommand() *cobra.Command {
@@ -52,6 +52,7 @@ Before the first start, run ` + "`agentprocess migrate`" + ` and ` + "`agentproc
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.addr, "addr", env("AGENTPROCESS_ADDR", "127.0.0.1:8080"), "address to listen on (AGENTPROCESS_ADDR)")
+	fl.StringVar(&f.metrics, "metrics-addr", env("AGENTPROCESS_METRICS_ADDR", ""), "address to serve metrics for Prometheus on, apart from everything else (AGENTPROCESS_METRICS_ADDR)")
 	fl.StringVar(&f.publicURL, "public-url", env("AGENTPROCESS_PUBLIC_URL", ""), "how callers reach the server, for file links (AGENTPROCESS_PUBLIC_URL)")
 	fl.StringVar(&f.postgres, "postgres", "", "Postgres DSN (AGENTPROCESS_POSTGRES)")
 	fl.StringVar(&f.taskQueue, "task-queue", env("AGENTPROCESS_TASK_QUEUE", ""), "Temporal task queue (AGENTPROCESS_TASK_QUEUE; default agentprocess)")
@@ -101,7 +102,7 @@ func (f serverFlags) options() (o server.Options, err error) {
 		dsn = os.Getenv("AGENTPROCESS_POSTGRES")
 	}
 	o = server.Options{
-		Addr: f.addr, PublicURL: f.publicURL, Postgres: dsn, TaskQueue: f.taskQueue,
+		Addr: f.addr, MetricsAddr: f.metrics, PublicURL: f.publicURL, Postgres: dsn, TaskQueue: f.taskQueue,
 		Issuer: f.issuer, Audience: f.audience, Lease: f.lease, RunDataBytes: f.runData, MaxUploadBytes: f.upload,
 		Channel: notify.NewLog(os.Stdout),
 		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)), Version: version(),

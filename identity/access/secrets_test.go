@@ -75,7 +75,9 @@ func TestNoSecretIsSaidAnywhere(t *testing.T) {
 	good := Args{"token": token, "output": Args{"text": "x"}, "summary": "Done.", "requestId": ID()}
 	refuse(A2, "submit", with(good, "requestId", ID()))
 	refuse(A1, "submit", with(good, "output", Args{}))
-	endpoint.Answer(func(openaitest.Call) openaitest.Reply { return openaitest.Reply{Status: 401, Body: `{"error":{"message":"` + apiKey + `"}}`} })
+	endpoint.Answer(func(openaitest.Call) openaitest.Reply {
+		return openaitest.Reply{Status: 401, Body: `{"error":{"message":"` + apiKey + `"}}`}
+	})
 	refuse(A1, "submit", good)
 	endpoint.Answer(func(c openaitest.Call) openaitest.Reply { return openaitest.Yes(c, 1) })
 	Must[run.View](w.Server, A1, "submit", good)

@@ -29,7 +29,9 @@ type Guard struct {
 	db      postgres.DB
 	buckets *Buckets
 	runOf   func(org, token string) (runID string)
-	log     *slog.Logger
+	// replayed may be nil.
+	replayed func(ctx context.Context, tool string)
+	log      *slog.Logger
 }
 
 // Options are what a guard needs.
@@ -40,12 +42,14 @@ type Options struct {
 	// RunOf tells which run a claim token is of, empty for one that does not
 	// verify.
 	RunOf func(org, token string) (runID string)
-	Log   *slog.Logger
+	// Replayed, if set, is told of every write that was answered again.
+	Replayed func(ctx context.Context, tool string)
+	Log      *slog.Logger
 }
 
 // New guards the use cases.
 func New(next Operations, o Options) *Guard {
-	return &Guard{next: next, db: o.DB, buckets: o.Buckets, runOf: o.RunOf, log: o.Log}
+	return &Guard{next: next, db: o.DB, buckets: o.Buckets, runOf: o.RunOf, replayed: o.Replayed, log: o.Log}
 }
 
 // reads are the tools that write nothing.
@@ -76,6 +80,9 @@ func (g *Guard) Call(ctx context.Context, caller identity.Caller, tool string, a
 	case refused == nil && !reads[tool] && !wrote():
 		entry.Result = audit.Replayed
 		g.add(ctx, entry)
+		if g.replayed != nil {
+			g.replayed(ctx, tool)
+		}
 	}
 	return data, refused
 }

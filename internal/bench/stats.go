@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -68,7 +69,7 @@ type stageKey struct{ tool, stage string }
 
 func newStages() *stages { return &stages{took: map[stageKey]samples{}} }
 
-func (s *stages) observe(tool, stage string, took time.Duration) {
+func (s *stages) observe(_ context.Context, tool, stage string, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := stageKey{tool, stage}

@@ -181,7 +181,7 @@ func TestWhatTheRunHasDoneWhilePostgresWentAwayIsDoneOnce(t *testing.T) {
 	var b *broken
 	var once sync.Once
 	b = startBroken(t, func(o *server.Options) {
-		o.Observe = func(tool, stage string, _ time.Duration) {
+		o.Observe = func(_ context.Context, tool, stage string, _ time.Duration) {
 			if tool == "claim" && stage == operations.StageUpdate {
 				once.Do(func() { b.postgres.Cut() })
 			}

@@ -117,7 +117,7 @@ func (s *Server) auditRefusals() func(r *http.Request, code string) {
 
 func (s *Server) newGuard() *guard.Guard {
 	return guard.New(s.service, guard.Options{
-		DB: s.pool, Buckets: guard.NewBuckets(s.opts.Rate.PerSecond, s.opts.Rate.Burst), Log: s.opts.Log,
+		DB: s.pool, Replayed: s.telemetry.Replayed, Buckets: guard.NewBuckets(s.opts.Rate.PerSecond, s.opts.Rate.Burst), Log: s.opts.Log,
 		RunOf: func(org, token string) string {
 			claims, _, _ := runtoken.Parse(s.opts.Keys, org, token)
 			return claims.RunID

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/ed25519"
 	"log/slog"
 	"os"
@@ -72,13 +73,17 @@ type Options struct {
 	Evaluator evaluator.Evaluator
 	CheckTry  time.Duration
 
+	// MetricsAddr, unless empty, is where Prometheus reads metrics: a port of their
+	// own, since they need no credential.
+	MetricsAddr string
+
 	// Channel takes notifications.
 	Channel notify.Channel
 	Log     *slog.Logger
 	Version string
 	// Observe, if set, is told how long each stage of a write took; see
 	// operations.Service.
-	Observe func(tool, stage string, took time.Duration)
+	Observe func(ctx context.Context, tool, stage string, took time.Duration)
 	// Tracer, if set, sees every query. For tests.
 	Tracer pgx.QueryTracer
 }

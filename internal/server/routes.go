@@ -24,10 +24,10 @@ func (s *Server) routes() http.Handler {
 	door := s.newDoor()
 	calls := s.newGuard()
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", door.Protect(mcp.New(calls, mcp.Options{
+	mux.Handle("/mcp", s.telemetry.Continue(door.Protect(mcp.New(s.telemetry.Calls(calls), mcp.Options{
 		MaxBody: mcp.BodyFor(int64(s.opts.MaxUploadBytes)), Version: s.opts.Version, Tools: schemas.Tools(),
 		AllowedHosts: s.publicHosts(),
-	})))
+	}))))
 	mux.Handle("/api/", http.NewCrossOriginProtection().Handler(door.Protect(door.Scoped(httpapi.New(calls), s.scopesOf))))
 	if s.opts.PayloadKeys != nil {
 		mux.Handle("/codec/", payloadcodec.Handler(payloadcodec.New(s.opts.PayloadKeys), door.Protect, s.opts.CodecOrigins))

@@ -23,6 +23,7 @@ import (
 	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/internal/postgres"
+	"github.com/agentprocess-temporal/server/internal/telemetry"
 	"github.com/agentprocess-temporal/server/operations"
 	"github.com/agentprocess-temporal/server/schemas"
 	"github.com/agentprocess-temporal/server/workflows"
@@ -33,6 +34,8 @@ import (
 type Server struct {
 	// URL is where it listens.
 	URL string
+	// MetricsURL is where Prometheus reads metrics, empty where nowhere.
+	MetricsURL string
 
 	opts     Options
 	pool     *pgxpool.Pool
@@ -42,6 +45,10 @@ type Server struct {
 	people   *identity.People
 	listener net.Listener
 	http     *http.Server
+
+	telemetry *telemetry.Telemetry
+	// metrics serves them at an address of its own; nil where none is asked for.
+	metrics *metricsServer
 }
 
 const (
@@ -84,6 +91,9 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 		codec := payloadcodec.New(s.opts.PayloadKeys)
 		s.opts.Temporal.DataConverter = payloadcodec.DataConverter(codec)
 		s.opts.Temporal.FailureConverter = payloadcodec.FailureConverter(codec)
+	}
+	if err = s.startTelemetry(ctx); err != nil {
+		return nil, err
 	}
 	TuneClient(&s.opts.Temporal)
 	s.opts.Temporal.Logger = tlog.NewStructuredLogger(s.opts.Log)
@@ -169,7 +179,7 @@ func (s *Server) newService() *operations.Service {
 		},
 		Pool: s.pool, Temporal: s.temporal,
 		Tokens: s.opts.Keys, Secret: s.opts.Secret, Links: files.Links{Base: s.opts.PublicURL, Ring: s.opts.Keys},
-		People: s.people, Log: s.opts.Log, Observe: s.opts.Observe,
+		People: s.people, Log: s.opts.Log, Observe: s.observe, Projected: s.telemetry.Projected,
 	}
 }
 
@@ -207,7 +217,7 @@ func (s *Server) newWorker() worker.Worker {
 	w := worker.New(s.temporal, s.opts.TaskQueue, o)
 	w.RegisterWorkflowWithOptions(workflows.ProcessRun, workflow.RegisterOptions{Name: workflows.TypeRun})
 	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.TypeReconcile})
-	(&activities.Activities{Service: s.service, Channel: s.opts.Channel, Evaluator: s.opts.Evaluator, Log: s.opts.Log}).Register(w)
+	(&activities.Activities{Service: s.service, Channel: s.telemetry.Channel(s.opts.Channel), Evaluator: s.telemetry.Evaluator(s.opts.Evaluator), Log: s.opts.Log, Settled: s.telemetry.Settled}).Register(w)
 	return w
 }
 
@@ -223,8 +233,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stopWatching()
 	go s.sayWhoServes(watching)
 	go s.people.Directories.Watch(watching, directoryEvery, s.opts.Reload, s.opts.Log)
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
 	go func() { failed <- s.http.Serve(s.listener) }()
+	s.metrics.serve(failed)
 	s.opts.Log.InfoContext(ctx, "serving", "url", s.URL, "tools", len(schemas.Tools()))
 	select {
 	case err := <-failed:
@@ -241,6 +252,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 func (s *Server) close() {
+	s.endTelemetry()
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}

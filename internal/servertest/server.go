@@ -61,11 +61,13 @@ issuers:
 
 // Server is a running server and what a test needs of it.
 type Server struct {
-	URL       string
-	Temporal  testenv.Target
-	DSN       string
-	Options   server.Options
-	Directory *identity.Directory
+	URL string
+	// MetricsURL is where metrics are, if the options have an address for them.
+	MetricsURL string
+	Temporal   testenv.Target
+	DSN        string
+	Options    server.Options
+	Directory  *identity.Directory
 	// Notifications are the lines that the log channel wrote.
 	Notifications *Lines
 
@@ -138,7 +140,7 @@ func (s *Server) Run() {
 			s.t.Errorf("server: %v", err)
 		}
 	})
-	s.URL = srv.URL
+	s.URL, s.MetricsURL = srv.URL, srv.MetricsURL
 	s.Options.Addr = strings.TrimPrefix(srv.URL, "http://")
 	wait, cancelWait := context.WithTimeout(ctx, time.Minute)
 	defer cancelWait()

@@ -64,6 +64,8 @@ type Info struct {
 	TemporalAddress string `json:"temporalAddress"`
 	TemporalUI      string `json:"temporalUI"`
 	Postgres        string `json:"postgres"`
+	// Metrics is where Prometheus reads the server's metrics.
+	Metrics string `json:"metrics"`
 	// Login is the URL of the authorization server.
 	Login string `json:"login"`
 	// Tokens are bearer tokens of every identity of the directory.
@@ -165,8 +167,12 @@ func attributeType(t enumspb.IndexedValueType) string {
 func (s *Stack) startServer(ctx context.Context, o Options) error {
 	fmt.Fprintln(o.Progress, "starting the server")
 	addr := o.Addr
+	metrics, err := freeAddr("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
 	args := []string{
-		o.Binary, "server", "--addr", addr,
+		o.Binary, "server", "--addr", addr, "--metrics-addr", metrics,
 		"--directory", o.Directory, "--identity", filepath.Join(o.Dir, identityFile),
 		"--keys", filepath.Join(o.Dir, keysFile),
 		"--secret", filepath.Join(o.Dir, secretFile),
@@ -174,7 +180,6 @@ func (s *Stack) startServer(ctx context.Context, o Options) error {
 	if o.Lease != 0 {
 		args = append(args, "--lease", o.Lease.String())
 	}
-	var err error
 	s.Server, err = devstack.StartProcess(devstack.ProcessOptions{
 		Args: append(args, o.ServerArgs...), Log: o.Log,
 		Env: append(os.Environ(), "AGENTPROCESS_POSTGRES="+s.Info.Postgres,
@@ -184,7 +189,7 @@ func (s *Stack) startServer(ctx context.Context, o Options) error {
 		return err
 	}
 	base := "http://" + addr
-	s.Info.MCP, s.Info.API = base+"/mcp", base+"/api"
+	s.Info.MCP, s.Info.API, s.Info.Metrics = base+"/mcp", base+"/api", "http://"+metrics+"/metrics"
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	err = devstack.WaitReady(ctx, base+"/readyz", s.Server.Done())

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/agentprocess-temporal/server/internal/telemetry"
+)
+
+// flushWithin bounds the sending of what was measured last.
+const flushWithin = 5 * time.Second
+
+// metricsServer serves metrics to Prometheus.
+type metricsServer struct {
+	listener net.Listener
+	http     *http.Server
+}
+
+// startTelemetry begins to measure, before anything connects.
+func (s *Server) startTelemetry(ctx context.Context) (err error) {
+	if s.telemetry, err = telemetry.New(ctx, s.opts.Version); err != nil {
+		return err
+	}
+	if err := s.telemetry.Watch(s.pool); err != nil {
+		return err
+	}
+	if err := s.telemetry.Temporal(&s.opts.Temporal); err != nil {
+		return err
+	}
+	if s.opts.MetricsAddr == "" {
+		return nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.opts.MetricsAddr)
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.telemetry.Handler(s.opts.Log))
+	s.metrics = &metricsServer{listener, &http.Server{Handler: mux, ReadTimeout: s.opts.Timeouts.Header, WriteTimeout: s.opts.Timeouts.Read}}
+	s.MetricsURL = "http://" + listener.Addr().String() + "/metrics"
+	return nil
+}
+
+func (m *metricsServer) serve(failed chan<- error) {
+	if m == nil {
+		return
+	}
+	go func() {
+		if err := m.http.Serve(m.listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("metrics: %w", err)
+		}
+	}()
+}
+
+func (s *Server) endTelemetry() {
+	if s.metrics != nil {
+		_ = s.metrics.http.Close() // who scrapes comes again
+		_ = s.metrics.listener.Close()
+	}
+	if s.telemetry == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+	defer cancel()
+	if err := s.telemetry.Close(ctx); err != nil {
+		s.opts.Log.WarnContext(ctx, "the last measurements were not sent", "error", err)
+	}
+}
+
+// observe takes how long a stage of a write took.
+func (s *Server) observe(ctx context.Context, tool, stage string, took time.Duration) {
+	s.telemetry.Stage(ctx, tool, stage, took)
+	if s.opts.Observe != nil {
+		s.opts.Observe(ctx, tool, stage, took)
+	}
+}
