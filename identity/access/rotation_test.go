@@ -68,9 +68,9 @@ func TestKeysOfClaimTokensAndFileLinksRotate(t *testing.T) {
 	w.again("k2") // k1 is gone
 	require.Equal(t, http.StatusNotFound, get(oldLink))
 	require.Equal(t, http.StatusOK, get(newLink))
-	w.Refused(run.Invalid, A1, "submit", submit(old))
+	_ = w.Refused(run.Invalid, A1, "submit", submit(old))
 	Must[run.View](w.Server, A1, "submit", submit(renewed))
 	Must[run.View](w.Server, A1, "submit", submit(fresh))
 	// The replay of a claim cannot be signed any more; it is not signed anew.
-	w.Refused(run.Retry, A1, "claim", first)
+	_ = w.Refused(run.Retry, A1, "claim", first)
 }

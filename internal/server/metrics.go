@@ -25,7 +25,7 @@ func (s *Server) startTelemetry(ctx context.Context) (err error) {
 	if s.telemetry, err = telemetry.New(ctx, s.opts.Version); err != nil {
 		return err
 	}
-	if err := s.telemetry.Watch(s.pool); err != nil {
+	if err := s.telemetry.Watch(s.pool, s.opts.Log); err != nil {
 		return err
 	}
 	if err := s.telemetry.Temporal(&s.opts.Temporal); err != nil {

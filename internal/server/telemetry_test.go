@@ -70,7 +70,7 @@ func scrape(t *testing.T, s *Server) (sum func(name string, labels ...string) fl
 }
 
 // load makes a server do a bit of everything, and returns its metrics after it.
-func load(t *testing.T) (*checking, func(name string, labels ...string) float64, []string) {
+func load(t *testing.T) (sum func(name string, labels ...string) float64, names []string) {
 	t.Helper()
 	s := startChecking(t, func(o *server.Options) { o.MetricsAddr, o.Lease = "127.0.0.1:0", 2*time.Second })
 	s.Publish(one, nil)
@@ -81,14 +81,14 @@ func load(t *testing.T) (*checking, func(name string, labels ...string) float64,
 	_ = s.Refused(run.NotAccepted, A1, "submit", Args{"token": token, "output": Args{}, "summary": "x", "requestId": ID()})
 	first := Must[json.RawMessage](s.Server, A1, "submit", good)
 	require.JSONEq(t, string(first), string(Must[json.RawMessage](s.Server, A1, "submit", good)))
-	lost, ready := s.begin("one", Args{}), s.begin("one", Args{})
+	lost := s.begin("one", Args{})
+	s.begin("one", Args{}) // stays ready
 	s.claim(lost, "work")
 	waiting := s.begin("overdue-soon", Args{})
 	Must[run.View](s.Server, A1, "submit", Args{
-		"token": Must[claimed](s.Server, A1, "claim", Args{"runId": waiting, "stepId": "work", "requestId": ID()}).Token,
+		"token":  Must[claimed](s.Server, A1, "claim", Args{"runId": waiting, "stepId": "work", "requestId": ID()}).Token,
 		"output": Args{}, "summary": "x", "requestId": ID(),
 	})
-	_ = ready
 	s.evaluator.Answer(always(openaitest.Reply{Status: 503}))
 	unchecked := s.begin("one", Args{})
 	_ = s.Refused(run.Retry, A1, "submit", work(s.claim(unchecked, "work").Token))
@@ -96,34 +96,32 @@ func load(t *testing.T) (*checking, func(name string, labels ...string) float64,
 	require.Eventually(t, func() bool {
 		return s.Call(A2, "claim", Args{"runId": lost, "stepId": "work", "requestId": ID()}).OK
 	}, time.Minute, 100*time.Millisecond)
-	var sum func(string, ...string) float64
-	var names []string
 	require.Eventually(t, func() bool { // news is delivered, and the lost lease stored, after the answers
 		sum, names = scrape(t, s.Server)
 		return sum("agentprocess_notifications_total") > 0 && sum("agentprocess_projection_lag_seconds") > 0
 	}, time.Minute, 100*time.Millisecond)
-	return s, sum, names
+	return sum, names
 }
 
 func TestWhatHappensIsMeasured(t *testing.T) {
-	_, sum, _ := load(t)
-	require.EqualValues(t, 5, sum("agentprocess_calls_total", "tool", "start_run", "result", "ok"))
-	require.EqualValues(t, 3, sum("agentprocess_calls_total", "tool", "submit", "result", "ok"))
-	require.EqualValues(t, 1, sum("agentprocess_calls_total", "tool", "submit", "result", "not_accepted"))
-	require.EqualValues(t, 1, sum("agentprocess_calls_total", "tool", "submit", "result", "retry"))
-	require.EqualValues(t, 1, sum("agentprocess_replays_total", "tool", "submit"))
-	require.EqualValues(t, 5, sum("agentprocess_call_duration_seconds", "tool", "submit"))
-	require.EqualValues(t, 2, sum("agentprocess_write_stage_duration_seconds", "tool", "submit", "stage", "apply"))
+	sum, _ := load(t)
+	require.InDelta(t, 5, sum("agentprocess_calls_total", "tool", "start_run", "result", "ok"), 0)
+	require.InDelta(t, 3, sum("agentprocess_calls_total", "tool", "submit", "result", "ok"), 0)
+	require.InDelta(t, 1, sum("agentprocess_calls_total", "tool", "submit", "result", "not_accepted"), 0)
+	require.InDelta(t, 1, sum("agentprocess_calls_total", "tool", "submit", "result", "retry"), 0)
+	require.InDelta(t, 1, sum("agentprocess_replays_total", "tool", "submit"), 0)
+	require.InDelta(t, 5, sum("agentprocess_call_duration_seconds", "tool", "submit"), 0)
+	require.InDelta(t, 2, sum("agentprocess_write_stage_duration_seconds", "tool", "submit", "stage", "apply"), 0)
 	for _, stage := range []string{"look", "reserve", "verify", "update", "apply"} {
 		require.Positive(t, sum("agentprocess_write_stage_duration_seconds", "tool", "claim", "stage", stage), stage)
 	}
 	require.Positive(t, sum("agentprocess_leases_expired_total"))
 	require.Positive(t, sum("agentprocess_projection_lag_seconds"), "the run stored that its lease was lost")
-	require.EqualValues(t, 1, sum("agentprocess_notifications_total", "kind", "work", "result", "sent"))
-	require.EqualValues(t, 1, sum("agentprocess_evaluations_total", "kind", "yes_no", "result", "answered"))
-	require.EqualValues(t, 2, sum("agentprocess_evaluations_total", "kind", "yes_no", "result", "failed"), "once more by itself")
-	require.EqualValues(t, 4, sum("agentprocess_runs_open"))
-	require.EqualValues(t, 1, sum("agentprocess_work_items_open", "process", "overdue-soon"))
+	require.InDelta(t, 1, sum("agentprocess_notifications_total", "kind", "work", "result", "sent"), 0)
+	require.InDelta(t, 1, sum("agentprocess_evaluations_total", "kind", "yes_no", "result", "answered"), 0)
+	require.InDelta(t, 2, sum("agentprocess_evaluations_total", "kind", "yes_no", "result", "failed"), 0, "once more by itself")
+	require.InDelta(t, 4, sum("agentprocess_runs_open"), 0)
+	require.InDelta(t, 1, sum("agentprocess_work_items_open", "process", "overdue-soon"), 0)
 	require.Positive(t, sum("agentprocess_steps_ready", "process", "one"))
 	require.Positive(t, sum("temporal_request_total"), "what the SDK measures is there, too")
 }
@@ -140,7 +138,7 @@ func documented(t *testing.T) (text string, names []string) {
 }
 
 func TestEveryMetricIsDocumentedAndWhatDashboardAndAlertsNeedIsThere(t *testing.T) {
-	_, _, names := load(t)
+	_, names := load(t)
 	_, known := documented(t)
 	// What needs a step that is a minute late, or a server that died, is not there
 	// after so short a time.
@@ -192,7 +190,6 @@ type collector struct {
 	spans map[string]string // the name of each, and its parent's
 	names map[string]string // by span id
 	text  strings.Builder
-	came  chan struct{}
 }
 
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -63,7 +64,7 @@ const (
 
 // Watch adds the metrics that are looked up in Postgres when somebody reads them.
 // While Postgres does not answer they are absent.
-func (t *Telemetry) Watch(db postgres.DB) error {
+func (t *Telemetry) Watch(db postgres.DB, log *slog.Logger) error {
 	var err error
 	gauge := func(name, about string) metric.Int64ObservableGauge {
 		g, failed := t.meter.Int64ObservableGauge(name, metric.WithDescription(about))
@@ -93,7 +94,8 @@ func (t *Telemetry) Watch(db postgres.DB) error {
 	_, err = t.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		s, err := look(ctx)
 		if err != nil {
-			return err
+			log.WarnContext(ctx, "work cannot be counted now", "error", err)
+			return nil
 		}
 		o.ObserveInt64(pending, s.pending)
 		o.ObserveFloat64(oldest, s.oldest)
