@@ -119,8 +119,8 @@ func (a *Activities) project(ctx context.Context, org, runID string) error {
 	if err == nil {
 		err = handle.Get(asking, nil)
 	}
-	if isNotFound(err) {
-		return a.settleRun(ctx, org, runID)
+	if IsNotFound(err) {
+		return a.SettleRun(ctx, org, runID)
 	}
 	return err
 }
@@ -145,7 +145,7 @@ func (a *Activities) settleClosed(ctx context.Context, since time.Time) (whole b
 			if !ok {
 				continue
 			}
-			if err := a.settleRun(ctx, org, runID); err != nil {
+			if err := a.SettleRun(ctx, org, runID); err != nil {
 				whole = false
 				a.Log.ErrorContext(ctx, "closed run not settled", "org", org, "run", runID, "error", err)
 			}

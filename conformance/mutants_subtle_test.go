@@ -170,7 +170,7 @@ var subtleMutants = []mutant{
 	{name: "readySince is now", rule: "readySince is when it became ready", caught: []string{"times-move"}, broken: answersOf("get_work", func(x *exchange) {
 		for _, i := range list(x.data()["items"]) {
 			if obj(i)["readySince"] != nil {
-				obj(i)["readySince"] = time.Now().UTC().Format(time.RFC3339)
+				obj(i)["readySince"] = time.Now().UTC().Format(time.RFC3339Nano)
 			}
 		}
 	})},

@@ -94,15 +94,19 @@ func runServer(ctx context.Context, f serverFlags) error {
 	return s.Run(ctx)
 }
 
+// dsn is where Postgres is, empty where nothing says so.
+func (f serverFlags) dsn() string {
+	if f.postgres != "" {
+		return f.postgres
+	}
+	return os.Getenv("AGENTPROCESS_POSTGRES")
+}
+
 // options reads the files that the flags name. Secrets come from files and the
 // environment only: a command line is for everyone to see.
 func (f serverFlags) options() (o server.Options, err error) {
-	dsn := f.postgres
-	if dsn == "" {
-		dsn = os.Getenv("AGENTPROCESS_POSTGRES")
-	}
 	o = server.Options{
-		Addr: f.addr, MetricsAddr: f.metrics, PublicURL: f.publicURL, Postgres: dsn, TaskQueue: f.taskQueue,
+		Addr: f.addr, MetricsAddr: f.metrics, PublicURL: f.publicURL, Postgres: f.dsn(), TaskQueue: f.taskQueue,
 		Issuer: f.issuer, Audience: f.audience, Lease: f.lease, RunDataBytes: f.runData, MaxUploadBytes: f.upload,
 		Channel: notify.NewLog(os.Stdout),
 		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)), Version: version(),

@@ -71,6 +71,13 @@ func (s *Server) endTelemetry() {
 	}
 }
 
+// projected takes how old a change was when a run stored it itself.
+func (s *Server) projected(ctx context.Context, age time.Duration) {
+	if s.telemetry != nil {
+		s.telemetry.Projected(ctx, age)
+	}
+}
+
 // observe takes how long a stage of a write took.
 func (s *Server) observe(ctx context.Context, tool, stage string, took time.Duration) {
 	s.telemetry.Stage(ctx, tool, stage, took)

@@ -87,11 +87,7 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	if newer, err := postgres.Newer(ctx, s.pool); err == nil && newer {
 		s.opts.Log.InfoContext(ctx, "the schema is newer than this binary, and still serves it")
 	}
-	if s.opts.PayloadKeys != nil {
-		codec := payloadcodec.New(s.opts.PayloadKeys)
-		s.opts.Temporal.DataConverter = payloadcodec.DataConverter(codec)
-		s.opts.Temporal.FailureConverter = payloadcodec.FailureConverter(codec)
-	}
+	s.usePayloadKeys()
 	if err = s.startTelemetry(ctx); err != nil {
 		return nil, err
 	}
@@ -121,6 +117,15 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 		ErrorLog:       slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
 	}
 	return s, ensureSchedule(ctx, s.temporal, s.opts.TaskQueue)
+}
+
+// usePayloadKeys has payloads encrypted on their way to Temporal.
+func (s *Server) usePayloadKeys() {
+	if s.opts.PayloadKeys != nil {
+		codec := payloadcodec.New(s.opts.PayloadKeys)
+		s.opts.Temporal.DataConverter = payloadcodec.DataConverter(codec)
+		s.opts.Temporal.FailureConverter = payloadcodec.FailureConverter(codec)
+	}
 }
 
 func openPool(ctx context.Context, o Options) (*pgxpool.Pool, error) {
@@ -179,7 +184,7 @@ func (s *Server) newService() *operations.Service {
 		},
 		Pool: s.pool, Temporal: s.temporal,
 		Tokens: s.opts.Keys, Secret: s.opts.Secret, Links: files.Links{Base: s.opts.PublicURL, Ring: s.opts.Keys},
-		People: s.people, Log: s.opts.Log, Observe: s.observe, Projected: s.telemetry.Projected,
+		People: s.people, Log: s.opts.Log, Observe: s.observe, Projected: s.projected,
 	}
 }
 
