@@ -128,6 +128,7 @@ func startChecks() []Check {
 			r.Work(t.Two, "bend")
 			t.True(r.step("bend").since.Sub(started) > second, "readySince of a step that became ready a second later is %s", r.step("bend").since)
 			t.sleep(1100 * 1e6)
+			r.Work(t.Two, "bend") // and it stays as it was
 			r.Cancel("late")
 			ended, _ := when(r.Last.Str("run.ended.at"))
 			t.True(ended.Sub(at) > second, "run.ended.at is %s, a second after %s", ended, at)
