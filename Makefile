@@ -8,7 +8,7 @@ GOLANGCI_LINT := v2.15.0
 WORKFLOWCHECK := v0.6.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo dev test check bench conformance faults upgrade-test histories postgres clean
+.PHONY: help build demo dev test check bench conformance long faults upgrade-test histories postgres clean
 
 SEED     ?= 7
 DURATION ?= 10m
@@ -44,6 +44,9 @@ bench: postgres ## Measure against bare Temporal; prints ratios, writes bench.js
 
 conformance: postgres ## Run the conformance suite on the server, its slow checks too (about three minutes)
 	AGENTPROCESS_CONFORMANCE_SLOW=1 $(GO) run ./internal/teststack -- $(GO) test -timeout 40m -run TestOurServerConforms ./conformance
+
+long: postgres ## Work one run through 3,000 writes, and restart everything under 10,000 open runs (some minutes)
+	AGENTPROCESS_LONG=1 $(GO) run ./internal/teststack -- $(GO) test -count=1 -timeout 30m -v -run 'ThreeThousandWrites|TenThousandOpenRuns' ./internal/server ./internal/stack
 
 faults: postgres ## Break everything for DURATION, from a SEED, and see that nothing is lost
 	$(GO) run ./internal/faults -seed $(SEED) -duration $(DURATION)

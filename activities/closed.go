@@ -15,11 +15,11 @@ import (
 	"github.com/agentprocess-temporal/server/workflows"
 )
 
-// SettleRun compares a run's record with its workflow. One that was terminated
+// settleRun compares a run's record with its workflow. One that was terminated
 // becomes cancelled, by the server. One that was reset is for an operator to
 // look at, and that is said at every pass: loudly while writes that callers
 // were told of are missing from it.
-func (a *Activities) SettleRun(ctx context.Context, org, runID string) error {
+func (a *Activities) settleRun(ctx context.Context, org, runID string) error {
 	stored, err := a.Service.Record(ctx, org, runID)
 	if err != nil || stored == nil || stored.Over() {
 		return err
@@ -34,7 +34,7 @@ func (a *Activities) SettleRun(ctx context.Context, org, runID string) error {
 		// must not end every run it has.
 		return fmt.Errorf("ALARM: Temporal's namespace %q has no workflow %s, and its run is open", a.Service.Namespace, id)
 	}
-	latest, err := a.Query(ctx, id)
+	latest, err := a.query(ctx, id)
 	switch {
 	case err != nil && transient(err):
 		return err
@@ -77,7 +77,7 @@ func closedAt(info *workflowpb.WorkflowExecutionInfo, r *run.Run) time.Time {
 // none, and whether it came of a reset.
 func (a *Activities) describe(ctx context.Context, workflowID string) (*workflowpb.WorkflowExecutionInfo, bool, error) {
 	d, err := a.Service.Temporal.DescribeWorkflow(ctx, workflowID, "")
-	if IsNotFound(err) {
+	if isNotFound(err) {
 		return nil, false, nil
 	}
 	if err != nil {
@@ -86,8 +86,8 @@ func (a *Activities) describe(ctx context.Context, workflowID string) (*workflow
 	return d.RawResponse.GetWorkflowExecutionInfo(), d.RawResponse.GetWorkflowExtendedInfo().GetLastResetTime() != nil, nil
 }
 
-// Query has the run as its workflow holds it, or held it when it closed.
-func (a *Activities) Query(ctx context.Context, workflowID string) (*run.Run, error) {
+// query has the run as its workflow holds it, or held it when it closed.
+func (a *Activities) query(ctx context.Context, workflowID string) (*run.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	value, err := a.Service.Temporal.QueryWorkflow(ctx, workflowID, "", workflows.QueryRun)
@@ -106,11 +106,10 @@ func (a *Activities) Query(ctx context.Context, workflowID string) (*run.Run, er
 func transient(err error) bool {
 	var failed *serviceerror.QueryFailed
 	var refused *serviceerror.InvalidArgument
-	return !IsNotFound(err) && !errors.As(err, &failed) && !errors.As(err, &refused)
+	return !isNotFound(err) && !errors.As(err, &failed) && !errors.As(err, &refused)
 }
 
-// IsNotFound reports whether Temporal has no such workflow.
-func IsNotFound(err error) bool {
+func isNotFound(err error) bool {
 	var gone *serviceerror.NotFound
 	return errors.As(err, &gone)
 }

@@ -32,9 +32,10 @@ const (
 )
 
 // ReconcileAll settles what was left behind: reservations whose front end died,
-// and runs that were ended in the Temporal UI since the last pass. Neither waits
-// for the other. Each run that cannot be settled now is logged, and is for the
-// next pass.
+// and runs that were ended in the Temporal UI since the last pass; finds runs that
+// had ended and whose workflow was reset; and compares the next few open records
+// with their workflows. None waits for another. Each run that cannot be settled
+// now is logged, and is for the next pass.
 func (a *Activities) ReconcileAll(ctx context.Context, last workflows.Reconciled) (workflows.Reconciled, error) {
 	began := time.Now()
 	var g errgroup.Group
@@ -44,13 +45,19 @@ func (a *Activities) ReconcileAll(ctx context.Context, last workflows.Reconciled
 		whole, err = a.settleClosed(ctx, last.Through)
 		return err
 	})
+	g.Go(func() error { return a.findRevived(ctx, last.Through) })
+	next := last
+	g.Go(func() (err error) {
+		next.SweptOrg, next.SweptRun, err = a.sweep(ctx, last.SweptOrg, last.SweptRun)
+		return err
+	})
 	if err := g.Wait(); err != nil {
 		return last, err
 	}
-	if !whole {
-		return last, nil
+	if whole {
+		next.Through = began
 	}
-	return workflows.Reconciled{Through: began}, nil
+	return next, nil
 }
 
 // settleReservations has the runs of overdue reservations store what they know.
@@ -119,8 +126,8 @@ func (a *Activities) project(ctx context.Context, org, runID string) error {
 	if err == nil {
 		err = handle.Get(asking, nil)
 	}
-	if IsNotFound(err) {
-		return a.SettleRun(ctx, org, runID)
+	if isNotFound(err) {
+		return a.settleRun(ctx, org, runID)
 	}
 	return err
 }
@@ -145,7 +152,7 @@ func (a *Activities) settleClosed(ctx context.Context, since time.Time) (whole b
 			if !ok {
 				continue
 			}
-			if err := a.SettleRun(ctx, org, runID); err != nil {
+			if err := a.settleRun(ctx, org, runID); err != nil {
 				whole = false
 				a.Log.ErrorContext(ctx, "closed run not settled", "org", org, "run", runID, "error", err)
 			}

@@ -145,6 +145,54 @@ func TestARunResetToBeforeAnAcknowledgedWriteRaisesAnAlarmAtEveryPass(t *testing
 	require.True(t, w.logged("level=WARN", "was reset", id))
 }
 
+func TestARunResetAfterItHadEndedRaisesAnAlarm(t *testing.T) {
+	w := newWorld(t)
+	id := w.begin()
+	Must[run.View](w.Server, Boss, "cancel", Args{"runId": id, "reason": "x", "requestId": ID()})
+	workflowID := workflows.WorkflowID("acme", id)
+	require.NoError(t, w.c.GetWorkflow(t.Context(), workflowID, "").Get(t.Context(), nil))
+	_, err := w.c.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: w.Temporal.Namespace, RequestId: ID(), Reason: "test", WorkflowTaskFinishEventId: 4,
+		WorkflowExecution:        &commonpb.WorkflowExecution{WorkflowId: workflowID},
+		ResetReapplyExcludeTypes: []enumspb.ResetReapplyExcludeType{enumspb.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE},
+	})
+	require.NoError(t, err)
+	w.awaitListed(id, "Running")
+	before, _ := w.stored(id)
+	_, err = w.env.ExecuteActivity(workflows.ActivityReconcile, workflows.Reconciled{Through: time.Now()})
+	require.NoError(t, err)
+	require.True(t, w.logged("level=ERROR", "ALARM", "had ended was reset", id))
+	after, _ := w.stored(id)
+	require.Equal(t, before, after)
+}
+
+func TestOpenRecordsAreComparedWithTheirWorkflowsAFewAtATime(t *testing.T) {
+	w := newWorld(t)
+	ids := []string{w.begin(), w.begin()}
+	wrong, _ := w.stored(ids[0])
+	w.exec(`UPDATE runs SET record = convert_to(replace(convert_from(record, 'UTF8'), '"active"', '"waiting"'), 'UTF8') WHERE run_id = $1`, ids[0])
+	w.pass()
+	right, _ := w.stored(ids[0])
+	require.Equal(t, string(wrong), string(right), "it is as the workflow has it")
+	require.True(t, w.logged("level=WARN", "is now", ids[0], "differs"))
+	require.False(t, w.logged("is now", ids[1]))
+
+	// A round goes over all of them, and begins again.
+	for range 60 {
+		w.begin()
+	}
+	var last workflows.Reconciled
+	rounds := 0
+	for first := true; first || last.SweptRun != ""; first = false {
+		value, err := w.env.ExecuteActivity(workflows.ActivityReconcile, last)
+		require.NoError(t, err)
+		last = workflows.Reconciled{}
+		require.NoError(t, value.Get(&last))
+		rounds++
+	}
+	require.Equal(t, 2, rounds, "62 open runs, forty at a time")
+}
+
 func TestARunThatTemporalDoesNotKnowIsLeftAsItIsAndSaidSo(t *testing.T) {
 	w := newWorld(t)
 	id := w.begin()

@@ -41,3 +41,23 @@ func Outdate(ctx context.Context, db postgres.DB, org, runID string, seq int64) 
 	}
 	return nil
 }
+
+// Over returns those of the given runs that have ended or were cancelled.
+func Over(ctx context.Context, db postgres.DB, runs []ActiveRun) ([]ActiveRun, error) {
+	orgs, ids := make([]string, len(runs)), make([]string, len(runs))
+	for i, r := range runs {
+		orgs[i], ids[i] = r.Org, r.RunID
+	}
+	rows, err := db.Query(ctx, `SELECT r.org, r.run_id, r.seq FROM runs r JOIN unnest($1::text[], $2::text[]) u (org, run_id) USING (org, run_id)
+		WHERE r.state IN ('ended', 'cancelled')`, orgs, ids)
+	if err != nil {
+		return nil, fmt.Errorf("records: over: %w", err)
+	}
+	over, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r ActiveRun, err error) {
+		return r, row.Scan(&r.Org, &r.RunID, &r.Seq)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("records: over: %w", err)
+	}
+	return over, nil
+}

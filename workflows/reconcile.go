@@ -11,6 +11,10 @@ import (
 type Reconciled struct {
 	// Through is the moment up to which no closed workflow is left unsettled.
 	Through time.Time `json:"through"`
+	// SweptOrg and SweptRun are the run up to which open records were compared,
+	// empty when the next round begins.
+	SweptOrg string `json:"sweptOrg,omitempty"`
+	SweptRun string `json:"sweptRun,omitempty"`
 }
 
 // Reconcile has reservations that a front end left behind settled, and runs

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentprocess-temporal/server/activities"
 	"github.com/agentprocess-temporal/server/internal/rebuild"
 	"github.com/agentprocess-temporal/server/internal/server"
 )
@@ -39,7 +40,7 @@ something is left: with --dry-run, whatever was found.`,
 				return err
 			}
 			out := json.NewEncoder(c.OutOrStdout())
-			summary, err := server.Rebuild(c.Context(), o, dry, func(found rebuild.Finding) {
+			summary, err := server.Rebuild(c.Context(), o, dry, func(found activities.Finding) {
 				if asJSON {
 					_ = out.Encode(found)
 					return
@@ -77,7 +78,7 @@ func (f serverFlags) stores() (o server.Options, err error) {
 	return o, f.codec(&o)
 }
 
-func printFinding(c *cobra.Command, f rebuild.Finding) {
+func printFinding(c *cobra.Command, f activities.Finding) {
 	mended := ""
 	if f.Mended {
 		mended = ", mended"

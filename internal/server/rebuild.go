@@ -15,7 +15,7 @@ import (
 // Rebuild makes the read model again from Temporal; see package rebuild. Of the
 // options it needs the stores, the payload keys and the log. It serves nobody, and
 // needs a server that runs.
-func Rebuild(ctx context.Context, o Options, dry bool, report func(rebuild.Finding)) (_ rebuild.Summary, err error) {
+func Rebuild(ctx context.Context, o Options, dry bool, report func(activities.Finding)) (_ rebuild.Summary, err error) {
 	s := &Server{opts: withDefaults(o), people: newPeople(o)}
 	defer func() {
 		if s.temporal != nil {

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/agentprocess-temporal/server/activities"
 	"github.com/agentprocess-temporal/server/internal/rebuild"
 	"github.com/agentprocess-temporal/server/internal/server"
 	. "github.com/agentprocess-temporal/server/internal/servertest"
@@ -69,11 +70,11 @@ func (s *stores) rows(table string) []string {
 }
 
 // rebuilt rebuilds, and returns the finding of each run that was not the same.
-func (s *stores) rebuilt(dry bool) (rebuild.Summary, map[string]rebuild.Finding) {
+func (s *stores) rebuilt(dry bool) (rebuild.Summary, map[string]activities.Finding) {
 	s.t.Helper()
-	found := map[string]rebuild.Finding{}
+	found := map[string]activities.Finding{}
 	o := server.Options{Postgres: s.DSN, Temporal: client.Options{HostPort: s.Temporal.Address, Namespace: s.Temporal.Namespace}, Log: slog.New(slog.DiscardHandler)}
-	summary, err := server.Rebuild(s.t.Context(), o, dry, func(f rebuild.Finding) { found[f.RunID] = f })
+	summary, err := server.Rebuild(s.t.Context(), o, dry, func(f activities.Finding) { found[f.RunID] = f })
 	require.NoError(s.t, err)
 	return summary, found
 }
@@ -138,17 +139,17 @@ func TestTheReadModelIsMadeAgainFromTemporal(t *testing.T) {
 
 	summary, found := s.rebuilt(true)
 	require.Empty(t, found)
-	require.Equal(t, rebuild.Summary{Runs: 7, Found: map[string]int{rebuild.Same: 7}}, summary)
+	require.Equal(t, rebuild.Summary{Runs: 7, Found: map[string]int{activities.Same: 7}}, summary)
 
 	s.exec(`TRUNCATE runs, work`)
 	s.exec(`DELETE FROM requests`)
 	summary, _ = s.rebuilt(true)
-	require.Equal(t, map[string]int{rebuild.Missing: 7}, summary.Found)
+	require.Equal(t, map[string]int{activities.Missing: 7}, summary.Found)
 	require.False(t, summary.Whole(true))
 	require.Empty(t, s.rows("runs"), "a dry run stores nothing")
 
 	summary, found = s.rebuilt(false)
-	require.Equal(t, map[string]int{rebuild.Missing: 7}, summary.Found)
+	require.Equal(t, map[string]int{activities.Missing: 7}, summary.Found)
 	require.True(t, summary.Whole(false))
 	for _, f := range found {
 		require.True(t, f.Mended)
@@ -158,7 +159,7 @@ func TestTheReadModelIsMadeAgainFromTemporal(t *testing.T) {
 	require.JSONEq(t, string(answer), string(Must[json.RawMessage](s.Server, A1, "claim", claim)), "the ledger knows recent writes again")
 
 	summary, _ = s.rebuilt(false)
-	require.Equal(t, map[string]int{rebuild.Same: 7}, summary.Found, "a second time there is nothing to do")
+	require.Equal(t, map[string]int{activities.Same: 7}, summary.Found, "a second time there is nothing to do")
 }
 
 func TestWhatDiffersAtTheSameWriteIsMadeAsTheWorkflowHasIt(t *testing.T) {
@@ -168,7 +169,7 @@ func TestWhatDiffersAtTheSameWriteIsMadeAsTheWorkflowHasIt(t *testing.T) {
 	s.exec(`UPDATE runs SET record = replace(convert_from(record, 'UTF8'), 'handover', 'handedover')::bytea WHERE state = 'active'`)
 	s.exec(`DELETE FROM work WHERE NOT agent`)
 	summary, _ := s.rebuilt(false)
-	require.Positive(t, summary.Found[rebuild.Differs])
+	require.Positive(t, summary.Found[activities.Differs])
 	require.True(t, summary.Whole(false))
 	require.Equal(t, runs, s.rows("runs"))
 	require.Equal(t, work, s.rows("work"))
@@ -197,9 +198,9 @@ func TestAPostgresRestoredFromAnEarlierMomentCatchesUp(t *testing.T) {
 	_ = s.Refused(run.NotFound, Mira, "get_run", Args{"runId": later})
 	summary, found := s.rebuilt(false)
 	require.True(t, summary.Whole(false))
-	require.Equal(t, rebuild.Behind, found[known].Found)
-	require.Equal(t, rebuild.Behind, found[ending].Found)
-	require.Equal(t, rebuild.Missing, found[later].Found)
+	require.Equal(t, activities.Behind, found[known].Found)
+	require.Equal(t, activities.Behind, found[ending].Found)
+	require.Equal(t, activities.Missing, found[later].Found)
 	require.Equal(t, runs, s.rows("runs"))
 	require.Equal(t, work, s.rows("work"))
 	// A claim of the time between is answered again, with the run data of now.
@@ -233,9 +234,9 @@ func TestATemporalRestoredToAnEarlierMomentIsReportedAndOverwritesNothing(t *tes
 
 	summary, found := s.rebuilt(false)
 	require.False(t, summary.Whole(false))
-	require.Equal(t, rebuild.Ahead, found[ahead].Found)
+	require.Equal(t, activities.Ahead, found[ahead].Found)
 	require.Greater(t, found[ahead].RecordSeq, found[ahead].WorkflowSeq)
-	require.Equal(t, rebuild.Unknown, found[unknown].Found)
+	require.Equal(t, activities.Unknown, found[unknown].Found)
 	require.NotContains(t, found, fine)
 	require.Equal(t, runs, s.rows("runs"), "what callers were told stays")
 	view := Must[run.View](s.Server, Mira, "get_run", Args{"runId": ahead})
@@ -253,8 +254,8 @@ func TestARunWhoseWorkflowWasTerminatedIsCancelledByARebuildToo(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 	summary, found := s.rebuilt(false)
 	require.True(t, summary.Whole(false), "%v", found)
-	require.Equal(t, rebuild.Closed, found[id].Found)
+	require.Equal(t, activities.Closed, found[id].Found)
 	require.Equal(t, run.Cancelled, Must[run.View](s.Server, Mira, "get_run", Args{"runId": id}).Run.State)
 	summary, _ = s.rebuilt(false)
-	require.Equal(t, map[string]int{rebuild.Same: 1}, summary.Found)
+	require.Equal(t, map[string]int{activities.Same: 1}, summary.Found)
 }
