@@ -20,8 +20,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-	"go.temporal.io/sdk/client"
-	temporalotel "go.temporal.io/sdk/contrib/opentelemetry"
 )
 
 // scope is the name under which all of it is measured.
@@ -58,7 +56,7 @@ func New(ctx context.Context, version string) (_ *Telemetry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithReader(scraped)}
+	options := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithReader(scraped), sdkmetric.WithView(temporalView)}
 	if exporting("METRICS") {
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
@@ -101,23 +99,6 @@ func (t *Telemetry) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4,
 	})
-}
-
-// Temporal adds what Temporal's SDK measures to a client's options, and its spans
-// where traces are sent.
-func (t *Telemetry) Temporal(o *client.Options) error {
-	o.MetricsHandler = temporalotel.NewMetricsHandler(temporalotel.MetricsHandlerOptions{
-		Meter: t.metrics.Meter("temporal"), UseMonotonicCounters: true, OnError: func(error) {},
-	})
-	if !t.tracing {
-		return nil
-	}
-	tracing, err := temporalotel.NewTracingInterceptor(temporalotel.TracerOptions{Tracer: t.tracer})
-	if err != nil {
-		return err
-	}
-	o.Interceptors = append(o.Interceptors, tracing)
-	return nil
 }
 
 // Close sends what has not been sent.
