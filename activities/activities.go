@@ -23,6 +23,10 @@ type Activities struct {
 	// Settled, if set, is told of every reservation that was left behind, and
 	// whether its run had carried the write out.
 	Settled func(ctx context.Context, executed bool)
+	// Passed, if set, is told of every pass of the reconciler, and Alarmed, at every
+	// pass, of every run that an operator has to decide about.
+	Passed  func(ctx context.Context, err error)
+	Alarmed func(ctx context.Context)
 }
 
 // registry is the part of a worker that activities are registered with.
@@ -73,4 +77,16 @@ func recipients(to []run.Assignment) []string {
 		}
 	}
 	return out
+}
+
+func (a *Activities) passed(ctx context.Context, err error) {
+	if a.Passed != nil {
+		a.Passed(ctx, err)
+	}
+}
+
+func (a *Activities) alarmed(ctx context.Context) {
+	if a.Alarmed != nil {
+		a.Alarmed(ctx)
+	}
 }

@@ -32,6 +32,7 @@ func (a *Activities) settleRun(ctx context.Context, org, runID string) error {
 	if info == nil {
 		// Deleted, or never here: a server that is pointed at another namespace
 		// must not end every run it has.
+		a.alarmed(ctx)
 		return fmt.Errorf("ALARM: Temporal's namespace %q has no workflow %s, and its run is open", a.Service.Namespace, id)
 	}
 	latest, err := a.query(ctx, id)
@@ -46,6 +47,7 @@ func (a *Activities) settleRun(ctx context.Context, org, runID string) error {
 		seqs := []any{"org", org, "run", runID, "workflow_seq", latest.Seq, "record_seq", stored.Seq}
 		switch {
 		case latest.Seq < stored.Seq:
+			a.alarmed(ctx)
 			a.Log.ErrorContext(ctx, "ALARM: the run's workflow was reset to before writes that were acknowledged", seqs...)
 		case wasReset:
 			a.Log.WarnContext(ctx, "the run's workflow was reset: compare its record with what callers were told", seqs...)

@@ -36,7 +36,8 @@ const (
 // had ended and whose workflow was reset; and compares the next few open records
 // with their workflows. None waits for another. Each run that cannot be settled
 // now is logged, and is for the next pass.
-func (a *Activities) ReconcileAll(ctx context.Context, last workflows.Reconciled) (workflows.Reconciled, error) {
+func (a *Activities) ReconcileAll(ctx context.Context, last workflows.Reconciled) (_ workflows.Reconciled, err error) {
+	defer func() { a.passed(ctx, err) }()
 	began := time.Now()
 	var g errgroup.Group
 	g.Go(func() error { return a.settleReservations(ctx) })
@@ -51,7 +52,7 @@ func (a *Activities) ReconcileAll(ctx context.Context, last workflows.Reconciled
 		next.SweptOrg, next.SweptRun, err = a.sweep(ctx, last.SweptOrg, last.SweptRun)
 		return err
 	})
-	if err := g.Wait(); err != nil {
+	if err = g.Wait(); err != nil {
 		return last, err
 	}
 	if whole {

@@ -124,10 +124,13 @@ func TestARunResetToBeforeAnAcknowledgedWriteRaisesAnAlarmAtEveryPass(t *testing
 	require.NoError(t, err)
 	w.awaitListed(id, "Terminated")
 	before, _ := w.stored(id)
+	alarms := 0
+	w.acts.Alarmed = func(context.Context) { alarms++ }
 	for range 2 {
 		w.pass()
 		require.True(t, w.logged("level=ERROR", "ALARM", id), "the alarm")
 	}
+	require.Equal(t, 2, alarms, "counted at every pass")
 	after, _ := w.stored(id)
 	require.Equal(t, before, after, "the record stays as it is")
 

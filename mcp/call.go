@@ -17,7 +17,7 @@ import (
 )
 
 // handler serves one tool.
-func handler(ops Operations, tool string) mcpsdk.ToolHandler {
+func handler(ops Operations, tool string, invalid func(context.Context, string)) mcpsdk.ToolHandler {
 	return func(ctx context.Context, req *mcpsdk.CallToolRequest) (*mcpsdk.CallToolResult, error) {
 		args := req.Params.Arguments
 		c := carriedBy(ctx)
@@ -29,6 +29,9 @@ func handler(ops Operations, tool string) mcpsdk.ToolHandler {
 			args = json.RawMessage(`{}`)
 		}
 		if issues := schemas.CheckArguments(tool, args); len(issues) > 0 {
+			if invalid != nil {
+				invalid(ctx, tool)
+			}
 			return refusal(c, run.Refuse(run.Invalid, "The arguments are not as the tool's schema asks.", issues...)), nil
 		}
 		caller, ok := bearer.From(ctx)

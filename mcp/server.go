@@ -45,6 +45,9 @@ type Options struct {
 	// a reverse proxy on this machine passes requests on. Any other Host but
 	// localhost is answered 403 on a loopback address, against DNS rebinding.
 	AllowedHosts []string
+	// Invalid, if set, is told of every call that is refused because its arguments
+	// are not as the tool's schema asks; Operations never hears of those.
+	Invalid func(ctx context.Context, tool string)
 }
 
 // DefaultMaxBody holds an upload of 10 MiB and leaves room to refuse one that is
@@ -91,7 +94,7 @@ func newServer(ops Operations, opts Options) *mcpsdk.Server {
 			Capabilities: &mcpsdk.ServerCapabilities{Tools: &mcpsdk.ToolCapabilities{}},
 		})
 	for _, tool := range opts.Tools {
-		server.AddTool(describe(tool), handler(ops, tool))
+		server.AddTool(describe(tool), handler(ops, tool, opts.Invalid))
 	}
 	server.AddReceivingMiddleware(noSubscriptions)
 	return server

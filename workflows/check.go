@@ -43,7 +43,9 @@ func (w *processRun) check(ctx workflow.Context, c run.Command, q *run.CheckRequ
 		own, _ := workflow.NewDisconnectedContext(ctx)
 		w.cancel(own) // the run is cancelled, whoever notices first
 	}
+	last, _ := w.verdict()
 	o, err := w.r.ExecuteChecked(c, answers, workflow.Now(ctx))
+	w.countVerdict(ctx, last)
 	return w.written(ctx, before, o, err)
 }
 

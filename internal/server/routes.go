@@ -26,7 +26,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.telemetry.Continue(door.Protect(mcp.New(s.telemetry.Calls(calls), mcp.Options{
 		MaxBody: mcp.BodyFor(int64(s.opts.MaxUploadBytes)), Version: s.opts.Version, Tools: schemas.Tools(),
-		AllowedHosts: s.publicHosts(),
+		AllowedHosts: s.publicHosts(), Invalid: s.telemetry.Invalid,
 	}))))
 	mux.Handle("/api/", http.NewCrossOriginProtection().Handler(door.Protect(door.Scoped(httpapi.New(calls), s.scopesOf))))
 	if s.opts.PayloadKeys != nil {

@@ -229,7 +229,10 @@ func (s *Server) newWorker() worker.Worker {
 	w := worker.New(s.temporal, s.opts.TaskQueue, o)
 	w.RegisterWorkflowWithOptions(workflows.ProcessRun, workflow.RegisterOptions{Name: workflows.TypeRun})
 	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.TypeReconcile})
-	(&activities.Activities{Service: s.service, Channel: s.telemetry.Channel(s.opts.Channel), Evaluator: s.telemetry.Evaluator(s.opts.Evaluator), Log: s.opts.Log, Settled: s.telemetry.Settled}).Register(w)
+	(&activities.Activities{
+		Service: s.service, Channel: s.telemetry.Channel(s.opts.Channel), Evaluator: s.telemetry.Evaluator(s.opts.Evaluator), Log: s.opts.Log,
+		Settled: s.telemetry.Settled, Passed: s.telemetry.Passed, Alarmed: s.telemetry.Alarmed,
+	}).Register(w)
 	return w
 }
 

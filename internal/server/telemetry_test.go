@@ -81,6 +81,7 @@ func load(t *testing.T) (sum func(name string, labels ...string) float64, names 
 	_ = s.Refused(run.NotAccepted, A1, "submit", Args{"token": token, "output": Args{}, "summary": "x", "requestId": ID()})
 	first := Must[json.RawMessage](s.Server, A1, "submit", good)
 	require.JSONEq(t, string(first), string(Must[json.RawMessage](s.Server, A1, "submit", good)))
+	_ = s.Refused(run.Invalid, A1, "claim", Args{"runId": id})
 	lost := s.begin("one", Args{})
 	s.begin("one", Args{}) // stays ready
 	s.claim(lost, "work")
@@ -98,7 +99,8 @@ func load(t *testing.T) (sum func(name string, labels ...string) float64, names 
 	}, time.Minute, 100*time.Millisecond)
 	require.Eventually(t, func() bool { // news is delivered, and the lost lease stored, after the answers
 		sum, names = scrape(t, s.Server)
-		return sum("agentprocess_notifications_total") > 0 && sum("agentprocess_projection_lag_seconds") > 0
+		return sum("agentprocess_reconciler_passes_total", "result", "ok") > 0 &&
+			sum("agentprocess_notifications_total") > 0 && sum("agentprocess_projection_lag_seconds") > 0
 	}, time.Minute, 100*time.Millisecond)
 	return sum, names
 }
@@ -109,6 +111,9 @@ func TestWhatHappensIsMeasured(t *testing.T) {
 	require.InDelta(t, 3, sum("agentprocess_calls_total", "tool", "submit", "result", "ok"), 0)
 	require.InDelta(t, 1, sum("agentprocess_calls_total", "tool", "submit", "result", "not_accepted"), 0)
 	require.InDelta(t, 1, sum("agentprocess_calls_total", "tool", "submit", "result", "retry"), 0)
+	require.InDelta(t, 1, sum("agentprocess_calls_total", "tool", "claim", "result", "invalid"), 0, "a call that does not fit the schema")
+	require.InDelta(t, 1, sum("agentprocess_check_verdicts_total", "result", "pass"), 0)
+	require.InDelta(t, 1, sum("agentprocess_check_verdicts_total"), 0, "one that is not answered is no verdict")
 	require.InDelta(t, 1, sum("agentprocess_replays_total", "tool", "submit"), 0)
 	require.InDelta(t, 5, sum("agentprocess_call_duration_seconds", "tool", "submit"), 0)
 	require.InDelta(t, 2, sum("agentprocess_write_stage_duration_seconds", "tool", "submit", "stage", "apply"), 0)

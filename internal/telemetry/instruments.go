@@ -18,6 +18,7 @@ type instruments struct {
 	evaluations               metric.Int64Counter
 	evaluation                metric.Float64Histogram
 	notifications, reconciled metric.Int64Counter
+	passes, alarms            metric.Int64Counter
 }
 
 // Bounds of the histograms, in seconds: of calls, where a few milliseconds are
@@ -53,6 +54,11 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 		evaluation:    seconds("agentprocess.evaluation.duration", "How long the evaluator took for a question.", slow),
 		notifications: counter("agentprocess.notifications", "Notifications, by kind and by whether the channel took them."),
 		reconciled:    counter("agentprocess.reservations.settled", "Reservations that a front end left behind, by whether the run had carried the write out."),
+		passes:        counter("agentprocess.reconciler.passes", "Passes of the reconciler, by whether they came to an end."),
+		alarms:        counter("agentprocess.reconciler.alarms", "Runs, at every pass, whose workflow is gone or lacks acknowledged writes."),
+	}
+	if err == nil {
+		i.alarms.Add(context.Background(), 0) // the first alarm is to be an increase
 	}
 	return i, err
 }
@@ -80,4 +86,22 @@ func (t *Telemetry) Projected(ctx context.Context, age time.Duration) {
 // Settled counts a reservation that was left behind.
 func (t *Telemetry) Settled(ctx context.Context, executed bool) {
 	t.reconciled.Add(ctx, 1, metric.WithAttributes(attribute.Bool("executed", executed)))
+}
+
+// Passed counts a pass of the reconciler.
+func (t *Telemetry) Passed(ctx context.Context, err error) {
+	result := "ok"
+	if err != nil {
+		result = "failed"
+	}
+	t.passes.Add(ctx, 1, metric.WithAttributes(attribute.String("result", result)))
+}
+
+// Alarmed counts a run that an operator has to decide about, at every pass.
+func (t *Telemetry) Alarmed(ctx context.Context) { t.alarms.Add(ctx, 1) }
+
+// Invalid counts a call that was refused before it was one: its arguments were not
+// as the tool's schema asks.
+func (t *Telemetry) Invalid(ctx context.Context, tool string) {
+	t.calls.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(attribute.String("tool", tool), attribute.String("result", "invalid"))))
 }
