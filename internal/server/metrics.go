@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
+
 	"github.com/agentprocess-temporal/server/internal/telemetry"
+	"github.com/agentprocess-temporal/server/workflows"
 )
 
 // flushWithin bounds the sending of what was measured last.
@@ -84,4 +87,15 @@ func (s *Server) observe(ctx context.Context, tool, stage string, took time.Dura
 	if s.opts.Observe != nil {
 		s.opts.Observe(ctx, tool, stage, took)
 	}
+}
+
+// overdueRuns finds what runs show of themselves in Temporal: Postgres has no
+// index of it.
+var overdueRuns = fmt.Sprintf(`WorkflowType = '%s' AND ExecutionStatus = 'Running' AND %s = true`,
+	workflows.TypeRun, workflows.AttrOverdue.GetName())
+
+// countOverdue counts the open runs that are overdue.
+func (s *Server) countOverdue(ctx context.Context) (int64, error) {
+	counted, err := s.temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: overdueRuns})
+	return counted.GetCount(), err
 }

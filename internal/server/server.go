@@ -96,6 +96,9 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	if s.temporal, err = client.DialContext(ctx, s.opts.Temporal); err != nil {
 		return nil, fmt.Errorf("temporal: %w", err)
 	}
+	if err = s.telemetry.WatchOverdue(s.countOverdue, s.opts.Log); err != nil {
+		return nil, err
+	}
 	if err = CheckSearchAttributes(ctx, s.temporal, s.opts.Temporal.Namespace); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,4 +89,25 @@ func TestATraceSaysThatThereWasAnErrorAndNotWhatItSays(t *testing.T) {
 	require.Contains(t, c.text.String(), "code:STATUS_CODE_ERROR")
 	require.NotContains(t, c.text.String(), "hidden@example.com")
 	s.Run() // for the cleanup, which stops it
+}
+
+func TestOverdueRunsAreCountedUntilSomebodyActs(t *testing.T) {
+	s := Start(t, func(o *server.Options) { o.MetricsAddr = "127.0.0.1:0" })
+	s.Publish(overdueSoon, map[string]string{"role": "finance"})
+	id := Must[run.View](s, Mira, "start_run", Args{"process": "overdue-soon", "inputs": Args{}, "requestId": ID()}).Run.ID
+	count := func(want float64) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			sum, names := scrape(t, s)
+			return slices.Contains(names, "agentprocess_runs_overdue") && sum("agentprocess_runs_overdue") == want
+		}, 2*time.Minute, time.Second)
+	}
+	count(0)
+	count(1) // its due is a minute after its start
+	sum, _ := scrape(t, s)
+	require.InDelta(t, 1, sum("agentprocess_steps_overdue_total"), 0)
+	require.InDelta(t, 1, sum("agentprocess_notifications_total", "kind", "overdue", "result", "sent"), 0)
+	token := Must[claimed](s, A1, "claim", Args{"runId": id, "stepId": "work", "requestId": ID()}).Token
+	Must[run.View](s, A1, "submit", Args{"token": token, "output": Args{}, "summary": "x", "requestId": ID()})
+	count(0)
 }
