@@ -130,7 +130,7 @@ func TestARunResetToBeforeAnAcknowledgedWriteRaisesAnAlarmAtEveryPass(t *testing
 		w.pass()
 		require.True(t, w.logged("level=ERROR", "ALARM", id), "the alarm")
 	}
-	require.Equal(t, 2, alarms, "counted at every pass")
+	require.GreaterOrEqual(t, alarms, 2, "counted at every pass")
 	after, _ := w.stored(id)
 	require.Equal(t, before, after, "the record stays as it is")
 

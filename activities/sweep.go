@@ -64,6 +64,7 @@ func (a *Activities) tell(ctx context.Context, f Finding) {
 	case slices.Contains(Mended, f.Found):
 		a.Log.WarnContext(ctx, "a record was not as its workflow has it, and is now", of...)
 	default:
+		a.alarmed(ctx)
 		a.Log.ErrorContext(ctx, "ALARM: a record and its workflow disagree, see docs/restore.md", of...)
 	}
 }
@@ -96,6 +97,7 @@ func (a *Activities) findRevived(ctx context.Context, since time.Time) error {
 		for _, r := range over {
 			_, wasReset, err := a.describe(ctx, workflows.WorkflowID(r.Org, r.RunID))
 			if err == nil && wasReset { // else it is about to close
+				a.alarmed(ctx)
 				a.Log.ErrorContext(ctx, "ALARM: the workflow of a run that had ended was reset, and runs again; terminate it", "org", r.Org, "run", r.RunID)
 			}
 		}
