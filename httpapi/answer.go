@@ -61,10 +61,17 @@ func send(w http.ResponseWriter, status int, envelope any) {
 	_ = enc.Encode(envelope) // the client may have left
 }
 
-// methods serves one path: a handler a method. HEAD is served as GET.
+// methods are the handlers of one path, a handler a method. HEAD is served as GET.
 type methods map[string]func(*http.Request, identity.Caller) answer
 
-func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// resource serves one path to callers with a right: what a refusal says they
+// lack. Whether they have it is for the handlers to say.
+type resource struct {
+	right identity.Right
+	methods
+}
+
+func (m resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	caller, ok := bearer.From(r.Context())
 	if !ok {
 		slog.ErrorContext(r.Context(), "the API is mounted without authentication")
@@ -75,12 +82,16 @@ func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	handle, ok := m[method]
+	handle, ok := m.methods[method]
 	if !ok {
-		notAllowed(w, slices.Sorted(maps.Keys(m))...)
+		notAllowed(w, slices.Sorted(maps.Keys(m.methods))...)
 		return
 	}
-	handle(r, caller).write(w)
+	a := handle(r, caller)
+	if a.refused != nil && a.refused.Code == run.Forbidden {
+		bearer.Insufficient(r.Context(), w, m.right)
+	}
+	a.write(w)
 }
 
 func notAllowed(w http.ResponseWriter, allowed ...string) {

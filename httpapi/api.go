@@ -40,15 +40,15 @@ type Operations interface {
 func New(ops Operations) http.Handler {
 	a := api{ops}
 	mux := http.NewServeMux()
-	mux.Handle("/api/processes", methods{http.MethodGet: a.list, http.MethodPost: a.importProcess})
-	mux.Handle("/api/processes/{name}/roles", methods{http.MethodPut: a.bind})
-	mux.Handle("/api/processes/{name}/publish", methods{http.MethodPost: a.publish})
+	mux.Handle("/api/processes", resource{identity.Publish, methods{http.MethodGet: a.list, http.MethodPost: a.importProcess}})
+	mux.Handle("/api/processes/{name}/roles", resource{identity.Publish, methods{http.MethodPut: a.bind}})
+	mux.Handle("/api/processes/{name}/publish", resource{identity.Publish, methods{http.MethodPost: a.publish}})
 	if reports, ok := ops.(CheckReports); ok {
-		mux.Handle("/api/processes/{name}/checks", methods{http.MethodGet: checksOf(reports)})
+		mux.Handle("/api/processes/{name}/checks", resource{identity.Publish, methods{http.MethodGet: checksOf(reports)}})
 	}
-	mux.Handle("/api/runs/{runId}", methods{http.MethodDelete: a.deleteRun})
+	mux.Handle("/api/runs/{runId}", resource{identity.Operate, methods{http.MethodDelete: a.deleteRun}})
 	if log, ok := ops.(AuditLog); ok {
-		mux.Handle("/api/audit", methods{http.MethodGet: auditOf(log)})
+		mux.Handle("/api/audit", resource{identity.Operate, methods{http.MethodGet: auditOf(log)}})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, run.Refuse(run.NotFound, "the API has nothing at this address"))

@@ -73,7 +73,46 @@ func TestAGoodTokenThatLacksARequiredScopeIsToldWhich(t *testing.T) {
 	require.Equal(t, `Bearer realm="agentprocess", error="insufficient_scope", scope="agentprocess", resource_metadata="`+metadataURL+`"`, res.Header.Get("WWW-Authenticate"))
 	res, _ = w.http(w.TokenWith(idptest.Claims{"org": "acme", "azp": "a1", "sub": "a1", "scope": "agentprocess"}), "GET", "/api/processes", "")
 	require.Equal(t, http.StatusForbidden, res.StatusCode, "an agent, but let in")
-	require.Empty(t, res.Header.Get("WWW-Authenticate"))
+}
+
+func TestAGoodTokenWithoutARightIsToldWhichScopeWouldGiveIt(t *testing.T) {
+	w := start(t)
+	insufficient := func(scope string) string {
+		if scope != "" {
+			scope = `, scope="` + scope + `"`
+		}
+		return `Bearer realm="agentprocess", error="insufficient_scope"` + scope + `, resource_metadata="` + metadataURL + `"`
+	}
+	pia := w.TokenWith(idptest.Claims{"org": "acme", "azp": HumanClient, "sub": "u9", "email": "pia@example.com", "scope": "publish"})
+	for _, c := range []struct{ method, path, scope string }{
+		{"GET", "/api/processes", "publish"},
+		{"POST", "/api/processes", "publish"},
+		{"PUT", "/api/processes/onboarding/roles", "publish"},
+		{"POST", "/api/processes/onboarding/publish", "publish"},
+		{"GET", "/api/processes/onboarding/checks", "publish"},
+		{"DELETE", "/api/runs/r_none", "operate"},
+		{"GET", "/api/audit", "operate"},
+	} {
+		body := ""
+		if c.method == "PUT" {
+			body = `{"role":"finance"}`
+		}
+		refused := func(token, scope string) {
+			res, text := w.http(token, c.method, c.path, body)
+			require.Equal(t, http.StatusForbidden, res.StatusCode, "%s %s: %s", c.method, c.path, text)
+			require.Equal(t, []string{insufficient(scope)}, res.Header.Values("WWW-Authenticate"), "%s %s", c.method, c.path)
+			require.Contains(t, text, `"forbidden"`)
+		}
+		refused(w.Token(Mira), c.scope)
+		refused(w.Token(A1), "") // no scope makes an agent a person
+		if c.scope == "operate" {
+			refused(pia, c.scope)
+		} else if c.method == "GET" {
+			res, _ := w.http(pia, c.method, c.path, body)
+			require.Equal(t, http.StatusOK, res.StatusCode, c.path)
+			require.Empty(t, res.Header.Get("WWW-Authenticate"))
+		}
+	}
 }
 
 func TestAPersonWhoMayNotIsToldWhichScopeWouldDo(t *testing.T) {

@@ -50,7 +50,13 @@ type Guard struct {
 	// Refused, if set, is told of every request with a credential that is turned
 	// away, and the error code it is answered with.
 	Refused func(r *http.Request, code string)
+	// Scope, if set, is the scope that a caller has to ask for to get a right,
+	// empty where no scope gives it.
+	Scope func(caller identity.Caller, right identity.Right) string
 }
+
+// insufficientScope is the error code of a good credential that is not enough.
+const insufficientScope = "insufficient_scope"
 
 // Middleware is a [Guard] that has a verifier and nothing else.
 func Middleware(v identity.Verifier, next http.Handler) http.Handler {
@@ -75,16 +81,16 @@ func (g Guard) Protect(next http.Handler) http.Handler {
 		case errors.Is(err, identity.ErrInvalidToken):
 			g.refuse(w, r, true)
 		case errors.As(err, &scope):
-			const code = "insufficient_scope"
-			g.tell(r, code)
-			g.challenge(w, code, "scope", strings.Join(scope.Scopes, " "))
-			answer(w, http.StatusForbidden, code)
+			g.tell(r, insufficientScope)
+			g.challenge(w, insufficientScope, "scope", strings.Join(scope.Scopes, " "))
+			answer(w, http.StatusForbidden, insufficientScope)
 		case err != nil:
 			slog.ErrorContext(r.Context(), "cannot verify a credential", "error", err)
 			w.Header().Set("Retry-After", "1")
 			answer(w, http.StatusServiceUnavailable, "temporarily_unavailable")
 		default:
-			next.ServeHTTP(w, r.WithContext(With(r.Context(), caller)))
+			ctx := context.WithValue(With(r.Context(), caller), guardKey{}, g)
+			next.ServeHTTP(w, r.WithContext(ctx))
 		}
 	})
 }

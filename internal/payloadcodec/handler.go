@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/converter"
 
+	"github.com/agentprocess-temporal/server/identity"
 	"github.com/agentprocess-temporal/server/identity/bearer"
 )
 
@@ -55,6 +56,7 @@ func Handler(codec converter.PayloadCodec, auth func(http.Handler) http.Handler,
 func operatorsOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if caller, ok := bearer.From(r.Context()); !ok || !caller.Operator {
+			bearer.Insufficient(r.Context(), w, identity.Operate)
 			refuse(w, http.StatusForbidden, "forbidden")
 			return
 		}

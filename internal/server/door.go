@@ -63,6 +63,7 @@ func (s *Server) newDoor() bearer.Guard {
 	door := bearer.Guard{Verifier: s.newVerifier(), Refused: s.auditRefusals()}
 	if s.opts.Trust != nil {
 		door.Metadata = bearer.MetadataURL(s.opts.Trust.Resource)
+		door.Scope = s.opts.Trust.Scope
 	}
 	return door
 }
