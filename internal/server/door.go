@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,26 +65,6 @@ func (s *Server) newDoor() bearer.Guard {
 		door.Scope = s.opts.Trust.Scope
 	}
 	return door
-}
-
-// scopesOf are the scopes any of which would let a person make an API request:
-// processes are the publishers' business, everything else the operators'.
-func (s *Server) scopesOf(r *http.Request) (names []string) {
-	if s.opts.Trust == nil {
-		return nil
-	}
-	for _, i := range s.opts.Trust.Issuers {
-		grant := i.Operators
-		if strings.HasPrefix(r.URL.Path, "/api/processes") && !strings.HasSuffix(r.URL.Path, "/checks") {
-			grant = i.Publishers
-		}
-		for _, scope := range grant.Scopes {
-			if !slices.Contains(names, scope) {
-				names = append(names, scope)
-			}
-		}
-	}
-	return names
 }
 
 // What is logged of refused credentials, at most: whoever guesses must not be

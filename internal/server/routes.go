@@ -28,7 +28,7 @@ func (s *Server) routes() http.Handler {
 		MaxBody: mcp.BodyFor(int64(s.opts.MaxUploadBytes)), Version: s.opts.Version, Tools: schemas.Tools(),
 		AllowedHosts: s.publicHosts(), Invalid: s.telemetry.Invalid,
 	}))))
-	mux.Handle("/api/", http.NewCrossOriginProtection().Handler(door.Protect(door.Scoped(httpapi.New(calls), s.scopesOf))))
+	mux.Handle("/api/", http.NewCrossOriginProtection().Handler(door.Protect(httpapi.New(calls))))
 	if s.opts.PayloadKeys != nil {
 		mux.Handle("/codec/", payloadcodec.Handler(payloadcodec.New(s.opts.PayloadKeys), door.Protect, s.opts.CodecOrigins))
 	}
