@@ -36,7 +36,10 @@ const (
 	maxName      = 200
 )
 
-var errUnknownClient = errors.New("unknown client")
+var (
+	errUnknownClient = errors.New("unknown client")
+	errNotFetched    = errors.New("there is no client metadata of this client at its id")
+)
 
 // check tells what is wrong with metadata, and fills in what was left out.
 func (m *metadata) check() error {
@@ -185,9 +188,7 @@ const (
 
 func newDocuments(c *http.Client) *documents {
 	if c == nil {
-		c = &http.Client{Timeout: documentWithin, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // the address is the identity: nowhere else
-		}}
+		c = newDocumentClient()
 	}
 	return &documents{http: c, kept: map[string]document{}}
 }
@@ -210,19 +211,19 @@ func (d *documents) get(ctx context.Context, id string) (metadata, error) {
 	req.Header.Set("Accept", "application/json")
 	res, err := d.http.Do(req)
 	if err != nil {
-		return metadata{}, fmt.Errorf("fetch the client's metadata: %w", err)
+		return metadata{}, errNotFetched // what there is at an address is not for everyone to find out
 	}
 	defer func() { _ = res.Body.Close() }() // read only: nothing to lose
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
 	if err != nil || res.StatusCode != http.StatusOK || len(body) > maxDocument {
-		return metadata{}, errors.New("the client's metadata cannot be fetched")
+		return metadata{}, errNotFetched
 	}
 	var m struct {
 		ID string `json:"client_id"`
 		metadata
 	}
 	if err := json.Unmarshal(body, &m); err != nil || m.ID != id {
-		return metadata{}, errors.New("the client's metadata is of another client")
+		return metadata{}, errNotFetched
 	}
 	// A secret that is in a public document is none.
 	m.AuthMethod = string(oidc.AuthMethodNone)

@@ -67,7 +67,7 @@ func New(o Options) (*Provider, error) {
 	mux.HandleFunc("POST /login", p.login)
 	mux.HandleFunc("/authorize", p.authorize)
 	mux.HandleFunc("/oauth/token", p.token)
-	mux.HandleFunc("/authorize/callback", provider.ServeHTTP)
+	mux.HandleFunc("/authorize/callback", p.callback)
 	mux.HandleFunc("/keys", provider.ServeHTTP)
 	p.handler = p.protect(mux)
 	return p, nil
@@ -130,6 +130,12 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "invalid_request", "the request cannot be read")
 		return
 	}
+	form, err := parameters(r.Form)
+	if err != nil {
+		refuse(w, "invalid_request", err.Error())
+		return
+	}
+	r.Form = form
 	switch {
 	case !p.forUs(r.Form):
 		refuse(w, "invalid_target", "tokens are issued for "+p.o.Resource+" only")
@@ -137,6 +143,8 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "unsupported_response_type", "only the authorization code flow is offered")
 	case r.Form.Get("code_challenge") == "" || r.Form.Get("code_challenge_method") != "S256":
 		refuse(w, "invalid_request", "PKCE with S256 is required")
+	case r.Form.Has("response_mode") && r.Form.Get("response_mode") != "query":
+		refuse(w, "invalid_request", "only the response mode query is offered")
 	case r.Form.Has("request"):
 		refuse(w, "request_not_supported", "request objects are not taken")
 	default:
@@ -145,8 +153,24 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 		if strings.TrimSpace(r.Form.Get("scope")) == "" {
 			r.Form.Set("scope", "openid")
 		}
-		p.provider.ServeHTTP(w, r)
+		p.provider.ServeHTTP(&onlyToLogin{ResponseWriter: w}, r)
 	}
+}
+
+// callback sends the browser back to its application, once somebody has signed
+// in.
+func (p *Provider) callback(w http.ResponseWriter, r *http.Request) {
+	form, err := parameters(r.URL.Query())
+	p.storage.mu.Lock()
+	req, errOpen := p.storage.open(form.Get("id"))
+	done := err == nil && errOpen == nil && req.Done()
+	p.storage.mu.Unlock()
+	r.Form = form
+	if !done {
+		http.Error(w, "Nobody has signed in here. Start again in your application.", http.StatusNotFound)
+		return
+	}
+	p.provider.ServeHTTP(w, r)
 }
 
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
@@ -157,8 +181,19 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "invalid_request", "the request cannot be read")
 		return
 	}
-	if !p.forUs(r.Form) {
+	// Of the body alone: an address ends up in logs (RFC 6749 §2.3.1).
+	form, err := parameters(r.PostForm)
+	if err != nil {
+		refuse(w, "invalid_request", err.Error())
+		return
+	}
+	r.Form, r.PostForm = form, form
+	switch {
+	case !p.forUs(r.Form):
 		refuse(w, "invalid_target", "tokens are issued for "+p.o.Resource+" only")
+		return
+	case !p.storage.mayFetch(r):
+		refuse(w, "invalid_grant", "the grant is not of this client, or it is over")
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")

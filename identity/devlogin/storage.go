@@ -27,6 +27,7 @@ type storage struct {
 	requests map[string]*request // by id
 	codes    map[string]string   // request id by code
 	refresh  map[string]*grant   // by refresh token
+	spent    map[string]spent    // by code or refresh token
 }
 
 var (
@@ -40,7 +41,7 @@ func newStorage(o Options) *storage {
 	secret := sha256.Sum256(append([]byte("agentprocess development clients\x00"), o.Key.Seed()...))
 	return &storage{
 		o: o, secret: secret[:], documents: newDocuments(o.Fetch),
-		requests: map[string]*request{}, codes: map[string]string{}, refresh: map[string]*grant{},
+		requests: map[string]*request{}, codes: map[string]string{}, refresh: map[string]*grant{}, spent: map[string]spent{},
 	}
 }
 
@@ -85,6 +86,9 @@ func (s *storage) CreateAuthRequest(ctx context.Context, a *oidc.AuthRequest, _ 
 	c, err := s.client(ctx, a.ClientID)
 	if err != nil {
 		return nil, err
+	}
+	if !c.allows(a.RedirectURI) {
+		return nil, oidc.ErrInvalidRequestRedirectURI()
 	}
 	r := &request{AuthRequest: *a, id: rand.Text(), client: c, audience: []string{s.o.Resource}, at: time.Now()}
 	// Everyone may stay signed in: MCP clients do not know to ask for it.
@@ -151,11 +155,13 @@ func (s *storage) SaveAuthCode(_ context.Context, id, code string) error {
 }
 
 // AuthRequestByCode implements op.AuthStorage. A code is good once, whatever
-// comes of it.
+// comes of it. Sent again, it ends what was granted on it (RFC 6749 §4.1.2).
 func (s *storage) AuthRequestByCode(_ context.Context, code string) (op.AuthRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.replayed(code)
 	r, err := s.open(s.codes[code])
+	s.spend(code, s.codes[code])
 	delete(s.codes, code)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ type grant struct {
 	client, subject  string
 	audience, scopes []string
 	at, until        time.Time
+	// family is the sign-in that the grant goes back to.
+	family string
 }
 
 func (g *grant) GetAMR() []string          { return nil }
@@ -58,9 +60,9 @@ func (s *storage) CreateAccessAndRefreshTokens(ctx context.Context, r op.TokenRe
 	g := &grant{subject: r.GetSubject(), audience: r.GetAudience(), scopes: r.GetScopes(), at: time.Now(), until: time.Now().Add(refreshLasts)}
 	switch r := r.(type) {
 	case *request:
-		g.client = r.ClientID
+		g.client, g.family = r.ClientID, r.id
 	case *grant:
-		g.client, g.at = r.client, r.at
+		g.client, g.at, g.family = r.client, r.at, r.family
 	default:
 		return "", "", time.Time{}, fmt.Errorf("no refresh token for a %T", r)
 	}
@@ -69,8 +71,10 @@ func (s *storage) CreateAccessAndRefreshTokens(ctx context.Context, r op.TokenRe
 	defer s.mu.Unlock()
 	if current != "" {
 		if s.refresh[current] == nil {
+			s.replayed(current)
 			return "", "", time.Time{}, op.ErrInvalidRefreshToken // somebody was faster
 		}
+		s.spend(current, g.family)
 		delete(s.refresh, current)
 	}
 	for token, old := range s.refresh {
@@ -85,12 +89,15 @@ func (s *storage) CreateAccessAndRefreshTokens(ctx context.Context, r op.TokenRe
 	return id, next, until, nil
 }
 
-// TokenRequestByRefreshToken implements op.AuthStorage.
+// TokenRequestByRefreshToken implements op.AuthStorage. A refresh token that was
+// used before is in two hands: it ends all that go back to the same sign-in (RFC
+// 9700 §4.14.2).
 func (s *storage) TokenRequestByRefreshToken(_ context.Context, token string) (op.RefreshTokenRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.refresh[token]
 	if g == nil || time.Now().After(g.until) {
+		s.replayed(token)
 		return nil, op.ErrInvalidRefreshToken
 	}
 	copied := *g
