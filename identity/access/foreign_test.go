@@ -26,7 +26,7 @@ type foreign struct{ kind, theirs, nobodys string }
 func like(id string) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
 	b := []byte(id)
-	for n := range len(b) {
+	for n := range b {
 		i := (len(b)/2 + n) % len(b)
 		switch at := strings.IndexByte(letters, b[i]); {
 		case at >= 0 && at < 5: // a hexadecimal digit stays one

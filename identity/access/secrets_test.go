@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -55,7 +56,17 @@ func TestNoSecretIsSaidAnywhere(t *testing.T) {
 	endpoint := openaitest.Start(t, func(c openaitest.Call) openaitest.Reply { return openaitest.Yes(c, 1) })
 	asker, err := openai.New(openai.Options{URL: endpoint.URL, Model: "m", APIKey: apiKey})
 	require.NoError(t, err)
+	const temporalKey = "key-of-temporal-cloud-0123456789"
 	w := start(t, func(o *server.Options) {
+		o.Temporal.Credentials, o.Temporal.ConnectionOptions.TLSDisabled = client.NewAPIKeyStaticCredentials(temporalKey), true
+		o.MetricsAddr = "127.0.0.1:0"
+		// One that a cluster without passwords does not ask for is a secret, too.
+		if dsn, err := url.Parse(o.Postgres); err == nil {
+			if _, has := dsn.User.Password(); !has {
+				dsn.User = url.UserPassword(dsn.User.Username(), "password-of-postgres-0123456789")
+				o.Postgres = dsn.String()
+			}
+		}
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		o.Keys, o.Secret, o.Evaluator = ring, secret, asker
 	})
@@ -96,10 +107,36 @@ func TestNoSecretIsSaidAnywhere(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, res.StatusCode)
 		said.add("error answers", text+fmt.Sprint(res.Header))
 	}
-	_, text := w.http("", http.MethodGet, strings.Replace(link, "sig=", "sig=A", 1), "")
+	res, text := w.http("", http.MethodGet, strings.Replace(link, "&s=", "&s=A", 1), "")
+	require.Equal(t, http.StatusNotFound, res.StatusCode)
 	said.add("error answers", text)
 
-	dsn, err := url.Parse(w.DSN)
+	// Uploads, and servers that do not come up.
+	Must[any](w.Server, A1, "upload", uploadArgs())
+	refuse(A1, "upload", with(uploadArgs(), "contentBase64", "-"))
+	for _, change := range []func(o *server.Options){
+		func(o *server.Options) { o.Postgres = strings.Replace(o.Postgres, "?", "x?sslmode=none&", 1) },
+		func(o *server.Options) {
+			o.Postgres = "host = 127.0.0.1 port = x password = " + passwordOf(t, o.Postgres)
+		},
+		func(o *server.Options) { o.Temporal.Namespace = "never-heard-of" },
+		func(o *server.Options) { o.Temporal.HostPort = "127.0.0.1:1" },
+	} {
+		o := w.Options
+		o.Addr, o.MetricsAddr = "127.0.0.1:0", ""
+		change(&o)
+		_, err := server.New(t.Context(), o)
+		require.Error(t, err)
+		said.add("errors of the command", err.Error())
+	}
+	metrics, err := http.Get(w.MetricsURL) //nolint:noctx // on loopback, in a test
+	require.NoError(t, err)
+	shown, err := io.ReadAll(metrics.Body)
+	require.NoError(t, err)
+	require.NoError(t, metrics.Body.Close())
+	require.Contains(t, string(shown), "agentprocess")
+	said.add("metrics", string(shown))
+
 	require.NoError(t, err)
 	secrets := map[string]string{
 		"bearer token": w.Token(A1), "refused bearer token": bad, "claim token": token, "evaluator's key": apiKey,
@@ -109,9 +146,8 @@ func TestNoSecretIsSaidAnywhere(t *testing.T) {
 	if u, err := url.Parse(link); err == nil {
 		secrets["link to a file"] = u.RawQuery
 	}
-	if password, ok := dsn.User.Password(); ok {
-		secrets["password of Postgres"] = password
-	}
+	secrets["password of Postgres"] = passwordOf(t, w.Options.Postgres)
+	secrets["key of Temporal"] = temporalKey
 
 	lines, _ := log.All()
 	said.add("log", strings.Join(lines, "\n"))
@@ -134,6 +170,15 @@ func TestNoSecretIsSaidAnywhere(t *testing.T) {
 	for what, secret := range secrets {
 		require.NotContains(t, strings.Join(lines, "\n"), secret, "notifications hold the %s", what)
 	}
+}
+
+func passwordOf(t *testing.T, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	require.NoError(t, err)
+	password, _ := u.User.Password()
+	require.NotEmpty(t, password)
+	return password
 }
 
 // with is args with one changed, under a requestId of its own.

@@ -38,7 +38,7 @@ func openToMigrate(dsn string) (*sql.DB, error) {
 	// Parsed as a pool's, so that a DSN with a pool's settings is fine here too.
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	setDefaults(cfg.ConnConfig)
 	cfg.ConnConfig.Tracer = midway{}

@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,13 +39,13 @@ type DB interface {
 func Open(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, unreadable(err)
 	}
 	// pgxpool removes its settings from the parameters, so whether the DSN had
 	// this one is to be seen only in a plain parse.
 	plain, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, unreadable(err)
 	}
 	if _, said := plain.RuntimeParams["pool_max_conns"]; !said {
 		cfg.MaxConns = defaultMaxConns
@@ -66,6 +68,21 @@ func Open(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return pool, nil
+}
+
+// unreadable says what is wrong with a DSN, and quotes nothing of it: where one
+// is broken, nobody can tell which part of it is the password.
+func unreadable(err error) error {
+	var parse *pgconn.ParseConfigError
+	if !errors.As(err, &parse) {
+		return fmt.Errorf("postgres: the DSN cannot be used: %w", err)
+	}
+	reason := err.Error()
+	if i := strings.LastIndex(reason, "`: "); i >= 0 {
+		reason = reason[i+len("`: "):]
+	}
+	reason, _, _ = strings.Cut(reason, " (") // the cause quotes what it choked on
+	return errors.New("postgres: the DSN cannot be parsed: " + reason)
 }
 
 func setDefaults(cfg *pgx.ConnConfig) {
