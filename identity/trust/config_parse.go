@@ -2,7 +2,6 @@ package trust
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -318,41 +317,6 @@ func (p *parser) grant(n *yaml.Node, at string) Grant {
 			return ""
 		}),
 		Scopes: p.TextList(f["scopes"], at+".scopes", wrongScope),
-	}
-}
-
-// together checks what only shows when all issuers are known.
-func (p *parser) together(nodes []*yaml.Node) {
-	urls := map[string]bool{}
-	names := map[string]bool{}
-	open := 0
-	for k, i := range p.c.Issuers {
-		if k >= len(nodes) {
-			return
-		}
-		n, at := nodes[k], fmt.Sprintf("issuers[%d]", k)
-		if i.URL != "" && urls[i.URL] {
-			p.Report(n, at+".issuer", "%q is listed twice", i.URL)
-		}
-		urls[i.URL] = true
-		if i.OrgClaim != nil && i.OrgValues == nil {
-			open++
-		}
-		for _, client := range slices.Sorted(maps.Keys(i.Agents)) {
-			name := i.Agents[client].Name
-			if name != "" && names[name] {
-				p.Report(n, at+".agents", "the name %q is given twice", name)
-			}
-			names[name] = true
-		}
-	}
-	// One such issuer could otherwise speak for the organizations of another.
-	if open > 0 && len(p.c.Issuers) > 1 {
-		for k, i := range p.c.Issuers {
-			if i.OrgClaim != nil && i.OrgValues == nil {
-				p.Report(nodes[k], fmt.Sprintf("issuers[%d].organization.values", k), "missing: with several issuers each says which organizations it speaks for")
-			}
-		}
 	}
 }
 
