@@ -58,12 +58,12 @@ func TestAWriteWhoseFrontEndDiedBeforeApplyingItIsAppliedAndAnsweredOnResend(t *
 	_, stored := w.stored(id)
 	require.Equal(t, after, stored)
 	require.Equal(t, token, w.claim(claim), "the same token")
-	require.Equal(t, "agent a1", w.recovered(claim["requestId"].(string)), "and the audit log says who")
+	require.Equal(t, "agent a1 by a1", w.recovered(claim["requestId"].(string)), "and the audit log says who")
 }
 
 // recovered is whom the audit log names of a write that was stored by the run.
 func (w *world) recovered(requestID string) (who string) {
-	err := w.pool.QueryRow(context.Background(), `SELECT kind || ' ' || caller FROM audit WHERE request_id = $1 AND result = 'recovered'`, requestID).Scan(&who)
+	err := w.pool.QueryRow(context.Background(), `SELECT kind || ' ' || caller || ' by ' || client FROM audit WHERE request_id = $1 AND result = 'recovered'`, requestID).Scan(&who)
 	require.NoError(w.t, err)
 	return who
 }

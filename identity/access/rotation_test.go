@@ -53,12 +53,15 @@ func TestKeysOfClaimTokensAndFileLinksRotate(t *testing.T) {
 	first := Args{"runId": w.startRun(), "stepId": "screen", "requestId": ID()}
 	old := w.claim(A1, w.startRun())
 	answer := Must[json.RawMessage](w.Server, A1, "claim", first)
+	renew := Args{"token": w.claim(A1, w.startRun()), "requestId": ID()}
+	renewal := Must[json.RawMessage](w.Server, A1, "renew", renew)
 	oldLink := w.fileLink()
 	require.Equal(t, "k1", w.signedBy(old))
 
 	w.again("k2", "k1") // k1 is retired
 	require.Equal(t, http.StatusOK, get(oldLink))
 	require.Equal(t, string(answer), string(Must[json.RawMessage](w.Server, A1, "claim", first)), "a replay is signed as its first answer was")
+	require.Equal(t, string(renewal), string(Must[json.RawMessage](w.Server, A1, "renew", renew)), "of a renewal, too")
 	renewed := Must[struct{ Token string }](w.Server, A1, "renew", Args{"token": old, "requestId": ID()}).Token
 	require.Equal(t, "k2", w.signedBy(renewed), "what is new, the new key signs")
 	newLink := w.fileLink()

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"encoding/base64"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentprocess-temporal/server/identity/idptest"
+	"github.com/agentprocess-temporal/server/internal/payloadcodec"
 	"github.com/agentprocess-temporal/server/internal/server"
 	. "github.com/agentprocess-temporal/server/internal/servertest"
 	"github.com/agentprocess-temporal/server/run"
@@ -110,6 +112,9 @@ var situations = map[string]situation{
 		return "PUT", "/api/processes/onboarding/roles", `{"role":"finance"}`
 	}},
 	"`POST /api/processes/{name}/publish`": {http: func(world) (string, string, string) { return "POST", "/api/processes/onboarding/publish", "" }},
+	"`GET /api/processes/{name}/checks`":   {http: func(world) (string, string, string) { return "GET", "/api/processes/onboarding/checks", "" }},
+	"`POST /codec/encode`":                 {http: func(world) (string, string, string) { return "POST", "/codec/encode", `{"payloads":[]}` }},
+	"`POST /codec/decode`":                 {http: func(world) (string, string, string) { return "POST", "/codec/decode", `{"payloads":[]}` }},
 	"`DELETE /api/runs/{runId}`":           {http: func(w world) (string, string, string) { return "DELETE", "/api/runs/" + w.over(), "" }},
 	"`GET /api/audit`":                     {http: func(world) (string, string, string) { return "GET", "/api/audit", "" }},
 	"`GET /files/{id}` by its link":        {http: func(w world) (string, string, string) { return "GET", w.fileLink(), "" }},
@@ -117,7 +122,9 @@ var situations = map[string]situation{
 
 func TestTheTableOfWhoMayCallWhatHolds(t *testing.T) {
 	columns, rows := table(t)
-	w := start(t, func(o *server.Options) { o.Directory = parse(t, tableDirectory) })
+	keys, err := payloadcodec.ParseKeys("k1:" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, payloadcodec.KeyBytes)))
+	require.NoError(t, err)
+	w := start(t, func(o *server.Options) { o.Directory, o.PayloadKeys = parse(t, tableDirectory), keys })
 	w.Publish(evidenceProcess, nil)
 	require.Len(t, rows, len(situations), "every line of the table is a situation, and the other way round")
 	walked := map[string]bool{}
