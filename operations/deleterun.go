@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -38,6 +39,9 @@ func (s *Service) deleteRun(ctx context.Context, caller identity.Caller, runID s
 	if err := s.checkOver(ctx, caller, runID); err != nil {
 		return err
 	}
+	if err := s.awaitClosed(ctx, workflows.WorkflowID(caller.Org, runID)); err != nil {
+		return err
+	}
 	_, err := s.Temporal.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace:         s.Namespace,
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflows.WorkflowID(caller.Org, runID)},
@@ -54,6 +58,20 @@ func (s *Service) deleteRun(ctx context.Context, caller identity.Caller, runID s
 		return run.Refuse(run.Conflict, "the run has not ended: cancel it first", "not_ended")
 	}
 	return err
+}
+
+// closesWithin is how long a run that is over may take to store its end.
+const closesWithin = 10 * time.Second
+
+// awaitClosed waits until a run's workflow has closed, however it did. Until then
+// the run may be storing its record, which would bring a deleted one back.
+func (s *Service) awaitClosed(ctx context.Context, workflowID string) error {
+	waiting, cancel := context.WithTimeout(ctx, closesWithin)
+	defer cancel()
+	if err := s.Temporal.GetWorkflow(waiting, workflowID, "").Get(waiting, nil); err != nil && waiting.Err() != nil {
+		return run.Refuse(run.Retry, "the run's workflow has not closed yet; send it again, and look at the workflow in Temporal if it stays so")
+	}
+	return nil // closed, or not there
 }
 
 func (s *Service) checkOver(ctx context.Context, caller identity.Caller, runID string) error {

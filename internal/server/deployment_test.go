@@ -97,8 +97,13 @@ func (f *fleet) setCurrent(build string) {
 
 func (f *fleet) ramp(build string, percentage float32) {
 	f.t.Helper()
-	_, err := f.deployment().SetRampingVersion(context.Background(), client.WorkerDeploymentSetRampingVersionOptions{BuildID: build, Percentage: percentage})
-	require.NoError(f.t, err)
+	require.Eventually(f.t, func() bool {
+		_, err := f.deployment().SetRampingVersion(context.Background(), client.WorkerDeploymentSetRampingVersionOptions{BuildID: build, Percentage: percentage})
+		if err != nil {
+			f.t.Log(err)
+		}
+		return err == nil
+	}, moves, 100*time.Millisecond)
 }
 
 // versioning is what Temporal says about a workflow.
