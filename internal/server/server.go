@@ -114,7 +114,7 @@ func New(ctx context.Context, opts Options) (s *Server, err error) {
 	s.worker = s.newWorker()
 	limits := s.opts.Timeouts
 	s.http = &http.Server{
-		Handler:           s.harden(s.routes()),
+		Handler:           readToTheEnd(s.harden(s.routes())),
 		ReadHeaderTimeout: limits.Header, ReadTimeout: limits.Read, WriteTimeout: limits.Write, IdleTimeout: limits.Idle,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelWarn),
