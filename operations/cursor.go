@@ -28,7 +28,8 @@ func readCursor[T any](text string) (*T, error) {
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	place := new(T)
-	if err != nil || json.Unmarshal(b, place) != nil || !postgres.ValidText(string(b)) {
+	// A place in another list's order has other fields, and is written otherwise.
+	if err != nil || json.Unmarshal(b, place) != nil || !postgres.ValidText(string(b)) || *writeCursor(place) != text {
 		return nil, run.Refuse(run.Invalid, "the cursor is not one of this server", "cursor: use nextCursor of the page before")
 	}
 	return place, nil

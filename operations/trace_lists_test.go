@@ -83,6 +83,18 @@ func traceLists(w world) {
 				w.refusedAs(run.Invalid, A1, tool, Args{"cursor": cursor}, "cursor:")
 			}
 		}
+		var work, runs struct{ NextCursor string }
+		require.NoError(w.t, json.Unmarshal(w.ok(A1, "get_work", Args{"limit": 1}), &work))
+		require.NoError(w.t, json.Unmarshal(w.ok(A1, "list_runs", Args{"limit": 1}), &runs))
+		w.ok(A1, "get_work", Args{"cursor": work.NextCursor})
+		w.ok(A1, "list_runs", Args{"cursor": runs.NextCursor})
+		for tool, cursors := range map[string][]string{
+			"get_work": {runs.NextCursor}, "list_runs": {work.NextCursor}, "list_processes": {runs.NextCursor, work.NextCursor},
+		} {
+			for _, cursor := range append(cursors, "e30", "bnVsbA") { // {} and null
+				w.refusedAs(run.Invalid, A1, tool, Args{"cursor": cursor}, "cursor:")
+			}
+		}
 		w.ok(A1, "get_work", Args{"limit": json.RawMessage("1e2")})
 		w.ok(A1, "get_work", Args{"limit": json.RawMessage("5.0")})
 	})
