@@ -32,7 +32,7 @@ func QueueLook(b *pgx.Batch, org, requestID string, into **Entry) {
 	})
 }
 
-// Reserve inserts e as pending, in one round trip. Of any number of callers that
+// Reserve inserts e as pending, in one round trip where nobody else has. Of any number of callers that
 // reserve one requestId at once, one gets nil: the request is theirs. The others
 // get the entry that stands, whatever its digest; it may be done already.
 //
@@ -52,14 +52,16 @@ func Reserve(ctx context.Context, pool postgres.DB, e Entry) (existing *Entry, e
 			reserved = rows.Next()
 			return rows.Err()
 		})
-		// A statement of its own, hence a snapshot of its own: it sees the row
-		// whose commit the insert waited for.
-		QueueLook(b, e.Org, e.RequestID, &existing)
 		if err := pool.SendBatch(ctx, b).Close(); err != nil {
 			return nil, fmt.Errorf("ledger: reserve: %w", err)
 		}
 		if reserved {
 			return nil, nil
+		}
+		b = &pgx.Batch{}
+		QueueLook(b, e.Org, e.RequestID, &existing)
+		if err := pool.SendBatch(ctx, b).Close(); err != nil {
+			return nil, fmt.Errorf("ledger: reserve: %w", err)
 		}
 		if existing != nil {
 			return existing, nil

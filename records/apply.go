@@ -28,27 +28,23 @@ func QueueApply(b *pgx.Batch, r Row) *pgx.QueuedQuery {
 		r.Org, r.RunID, r.Seq, r.Process, r.Version, r.State, r.Outcome, r.StartedAt, r.UpdatedAt,
 		nonNil(r.Inputs), digests(r.Org, r.InputKeys), nonNilText(r.Files), nonNil(r.Record))
 
-	// The statements below have snapshots of their own, taken under the lock: they
-	// see what the apply before this one left.
+	// A statement of its own has a snapshot of its own, taken under the lock: it
+	// sees what the apply before this one left.
 	var w workColumns
 	for _, each := range r.Work {
 		w.add(each)
 	}
-	b.Queue(`DELETE FROM work WHERE org = $1 AND run_id = $2 AND key <> ALL($4::text[])
-			AND EXISTS (SELECT FROM runs WHERE org = $1 AND run_id = $2 AND seq = $3)`,
-		r.Org, r.RunID, r.Seq, nonNilText(w.keys))
-	if len(r.Work) == 0 {
-		return stored
-	}
-	b.Queue(`INSERT INTO work AS w (org, run_id, key, agent, step_id, process, available, assignee)
+	b.Queue(`WITH standing AS (SELECT FROM runs WHERE org = $1 AND run_id = $2 AND seq = $3),
+		gone AS (DELETE FROM work WHERE org = $1 AND run_id = $2 AND key <> ALL($4::text[]) AND EXISTS (SELECT FROM standing))
+		INSERT INTO work AS w (org, run_id, key, agent, step_id, process, available, assignee)
 		SELECT $1, $2, u.*
 		FROM unnest($4::text[], $5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::bytea[]) u
-		WHERE EXISTS (SELECT FROM runs WHERE org = $1 AND run_id = $2 AND seq = $3)
+		WHERE EXISTS (SELECT FROM standing)
 		ON CONFLICT (org, run_id, key) DO UPDATE SET agent = EXCLUDED.agent, step_id = EXCLUDED.step_id,
 			process = EXCLUDED.process, available = EXCLUDED.available, assignee = EXCLUDED.assignee
 		WHERE (w.agent, w.step_id, w.process, w.available, w.assignee)
 			IS DISTINCT FROM (EXCLUDED.agent, EXCLUDED.step_id, EXCLUDED.process, EXCLUDED.available, EXCLUDED.assignee)`,
-		r.Org, r.RunID, r.Seq, w.keys, w.agents, w.steps, w.processes, w.available, w.assignees)
+		r.Org, r.RunID, r.Seq, nonNilText(w.keys), w.agents, w.steps, w.processes, w.available, w.assignees)
 	return stored
 }
 

@@ -25,7 +25,7 @@ type metricsServer struct {
 
 // startTelemetry begins to measure, before anything connects.
 func (s *Server) startTelemetry(ctx context.Context) (err error) {
-	if s.telemetry, err = telemetry.New(ctx, s.opts.Version); err != nil {
+	if s.telemetry, err = telemetry.New(ctx, s.opts.Version, s.opts.MetricsAddr != ""); err != nil {
 		return err
 	}
 	if err := s.telemetry.Watch(s.pool, s.opts.Log); err != nil {

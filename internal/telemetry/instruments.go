@@ -65,7 +65,9 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 
 // Stage is operations.Service.Observe: how long a stage of a write took.
 func (t *Telemetry) Stage(ctx context.Context, tool, stage string, took time.Duration) {
-	t.stages.Record(ctx, took.Seconds(), metric.WithAttributeSet(attribute.NewSet(attribute.String("tool", tool), attribute.String("stage", stage))))
+	if t.measuring {
+		t.stages.Record(ctx, took.Seconds(), metric.WithAttributeSet(attribute.NewSet(attribute.String("tool", tool), attribute.String("stage", stage))))
+	}
 	if t.tracing {
 		now := time.Now()
 		_, span := t.tracer.Start(ctx, stage, trace.WithTimestamp(now.Add(-took)))

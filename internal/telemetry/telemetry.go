@@ -28,17 +28,19 @@ const scope = "github.com/agentprocess-temporal/server"
 // Telemetry is the metrics and traces of one server.
 type Telemetry struct {
 	instruments
-	tracer   trace.Tracer
-	tracing  bool
-	metrics  *sdkmetric.MeterProvider
-	registry *prometheus.Registry
-	ends     []func(context.Context) error
+	tracer    trace.Tracer
+	tracing   bool
+	measuring bool
+	metrics   *sdkmetric.MeterProvider
+	registry  *prometheus.Registry
+	ends      []func(context.Context) error
 }
 
-// New starts to measure. The standard OTEL_* variables say where traces go, and
-// whether metrics go anywhere besides [Telemetry.Handler]; without them, neither
-// leaves the process. An unknown exporter is an error.
-func New(ctx context.Context, version string) (_ *Telemetry, err error) {
+// New starts to measure, if anybody is to see it: scraped says that
+// [Telemetry.Handler] will be served. The standard OTEL_* variables say where
+// traces go, and whether metrics go anywhere besides; without them, neither leaves
+// the process. An unknown exporter is an error.
+func New(ctx context.Context, version string, scraped bool) (_ *Telemetry, err error) {
 	t := &Telemetry{registry: prometheus.NewRegistry(), tracer: noop.NewTracerProvider().Tracer(scope)}
 	defer func() {
 		if err != nil {
@@ -52,17 +54,20 @@ func New(ctx context.Context, version string) (_ *Telemetry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	scraped, err := otelprom.New(otelprom.WithRegisterer(t.registry), otelprom.WithoutScopeInfo())
-	if err != nil {
-		return nil, err
+	options := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithView(temporalView)}
+	if scraped {
+		reader, err := otelprom.New(otelprom.WithRegisterer(t.registry), otelprom.WithoutScopeInfo())
+		if err != nil {
+			return nil, err
+		}
+		options, t.measuring = append(options, sdkmetric.WithReader(reader)), true
 	}
-	options := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithReader(scraped), sdkmetric.WithView(temporalView)}
 	if exporting("METRICS") {
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, sdkmetric.WithReader(reader))
+		options, t.measuring = append(options, sdkmetric.WithReader(reader)), true
 	}
 	t.metrics = sdkmetric.NewMeterProvider(options...)
 	t.ends = append(t.ends, t.metrics.Shutdown)

@@ -27,7 +27,7 @@ func (c tool) Call(context.Context, identity.Caller, string, json.RawMessage) (j
 
 func start(t testing.TB) *telemetry.Telemetry {
 	t.Helper()
-	m, err := telemetry.New(context.Background(), "test")
+	m, err := telemetry.New(context.Background(), "test", true)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) })
 	return m
@@ -100,7 +100,7 @@ func TestTheEnvironmentSaysWhatIsSent(t *testing.T) {
 			for k, v := range c.env {
 				t.Setenv(k, v)
 			}
-			m, err := telemetry.New(context.Background(), "test")
+			m, err := telemetry.New(context.Background(), "test", true)
 			require.Equal(t, c.bad, err != nil, "%v", err)
 			if err == nil {
 				require.False(t, c.env == nil && m == nil)

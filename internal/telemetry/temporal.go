@@ -17,12 +17,14 @@ import (
 // count through it.
 const temporalScope = "temporal"
 
-// Temporal adds what Temporal's SDK measures to a client's options, and its spans
-// where traces are sent.
+// Temporal adds what Temporal's SDK measures to a client's options, where anybody
+// is to see it, and its spans where traces are sent.
 func (t *Telemetry) Temporal(o *client.Options) error {
-	o.MetricsHandler = temporalotel.NewMetricsHandler(temporalotel.MetricsHandlerOptions{
-		Meter: t.metrics.Meter(temporalScope), UseMonotonicCounters: true, OnError: func(error) {},
-	})
+	if t.measuring {
+		o.MetricsHandler = temporalotel.NewMetricsHandler(temporalotel.MetricsHandlerOptions{
+			Meter: t.metrics.Meter(temporalScope), UseMonotonicCounters: true, OnError: func(error) {},
+		})
+	}
 	if !t.tracing {
 		return nil
 	}
