@@ -108,15 +108,48 @@ func (s *Service) parse(source []byte) (*process.Process, error) {
 	if len(issues) == 0 {
 		issues = p.Missing(s.Profiles, schemas.Tools())
 	}
+	if len(issues) == 0 {
+		if err := tooLarge(p); err != nil {
+			return nil, err
+		}
+	}
 	if len(issues) > 0 {
 		return nil, run.Refuse(run.Invalid, "the process cannot be published", texts(issues)...)
 	}
 	return p, nil
 }
 
-// MaxSourceBytes bounds a PROCESS.md: the parsed process travels with every run
-// of it, and an argument of a workflow must stay below 2 MiB.
-const MaxSourceBytes = 512 << 10
+// What a process may take, in bytes. A workflow begins with the parsed process and
+// the run's record, within 2 MiB, and one workflow task may return ten records,
+// within 4 MiB.
+const (
+	// MaxSourceBytes bounds a PROCESS.md.
+	MaxSourceBytes = 512 << 10
+	// MaxDocumentBytes bounds the parsed process, as JSON.
+	MaxDocumentBytes = 640 << 10
+	// MaxRecordShare bounds what the steps of a process take in the record of a run
+	// besides what callers write, as [run.Share] counts. Some 600 steps fit.
+	MaxRecordShare = 320 << 10
+)
+
+// tooLarge refuses a process of which a run could outgrow what Temporal takes.
+func tooLarge(p *process.Process) error {
+	var issues []string
+	document, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if len(document) > MaxDocumentBytes {
+		issues = append(issues, fmt.Sprintf("PROCESS.md: %d bytes when parsed, at most %d are taken", len(document), MaxDocumentBytes))
+	}
+	if n := run.Share(p); n > MaxRecordShare {
+		issues = append(issues, fmt.Sprintf("steps: %d steps could take %d bytes of a run's record, at most %d are taken; split the process", len(p.Steps), n, MaxRecordShare))
+	}
+	if len(issues) > 0 {
+		return run.Refuse(run.Invalid, "the process is too large", issues...)
+	}
+	return nil
+}
 
 // mostIssues bounds a refusal: a file can be made to have any number of issues.
 const mostIssues = 1000

@@ -2,6 +2,7 @@ package operations_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,17 @@ func tracePublication(w world) {
 			refused(w, 400, "POST", "/api/processes", document("checked", "", steps), "check-1")
 		}
 		refused(w, 404, "POST", "/api/processes/checked/publish", "")
+	})
+	w.run("a process of which a run could outgrow what Temporal takes is refused", func(w world) {
+		steps := "  - { id: a, wait: 1m }\n"
+		for i := range 700 {
+			steps += fmt.Sprintf("  - { id: a%d, wait: 1m }\n", i)
+		}
+		large := document("large", "", steps+"  - { id: done, finish: done }")
+		refused(w, 400, "POST", "/api/processes", large, "steps: 702 steps could take 356390 bytes", "at most 327680 are taken; split the process")
+		body := document("large", "", "  - { id: done, finish: done }") + strings.Repeat("<", 200_000) // six bytes each, as JSON
+		refused(w, 400, "POST", "/api/processes", body, "PROCESS.md: 1200", "bytes when parsed, at most 655360 are taken")
+		refused(w, 404, "POST", "/api/processes/large/publish", "")
 	})
 	w.run("every role must be bound, to a group that there is", func(w world) {
 		status, answer := w.http(Boss, "POST", "/api/processes", asks)

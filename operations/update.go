@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"go.temporal.io/api/serviceerror"
@@ -19,14 +20,10 @@ func newBatch() *pgx.Batch { return &pgx.Batch{} }
 // update sends a write to its run and waits for the outcome. A refusal of the
 // run comes back as *run.Error; everything else may yet be carried out.
 func (s *Service) update(ctx context.Context, w write) (workflows.Written, error) {
-	handle, err := s.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID:   workflows.WorkflowID(w.caller.Org, w.runID),
-		UpdateID:     w.command.Attempt,
-		UpdateName:   w.command.Tool(),
-		Args:         []any{w.command},
-		WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	written, refused, err := answer(ctx, handle, err)
+	written, refused, err := s.send(ctx, w)
+	for workflows.IsCrowded(err) && wait(ctx, crowdedPause) {
+		written, refused, err = s.send(ctx, w)
+	}
 	if refused != nil {
 		return written, refused
 	}
@@ -38,6 +35,30 @@ func (s *Service) update(ctx context.Context, w write) (workflows.Written, error
 		return written, s.closed(ctx, w.request, err)
 	}
 	return written, fmt.Errorf("update %s: %w", w.tool, err)
+}
+
+// crowdedPause is about how long it takes a run to answer what it has begun.
+const crowdedPause = 20 * time.Millisecond
+
+func (s *Service) send(ctx context.Context, w write) (workflows.Written, *run.Error, error) {
+	handle, err := s.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID:   workflows.WorkflowID(w.caller.Org, w.runID),
+		UpdateID:     w.command.Attempt,
+		UpdateName:   w.command.Tool(),
+		Args:         []any{w.command},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	return answer(ctx, handle, err)
+}
+
+// wait waits, and reports whether ctx still goes on.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 // answer waits for the outcome of an update that was sent, or tells the refusal

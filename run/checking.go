@@ -152,8 +152,8 @@ func unanswered() *Error {
 	return Refuse(Retry, "the check of this submission was not answered; nothing was recorded, so send it again with the same requestId")
 }
 
-// checkNote is what an escalation by a check says.
-const checkNote = "The check could not decide about this submission: its questions and answers are in check, the submission is in candidate."
+// unsureNote is what an escalation by a check says.
+const unsureNote = "The check could not decide about this submission: its questions and answers are in check, the submission is in candidate."
 
 // hold keeps a submission that a check was unsure of for a person to decide.
 func (r *Run) hold(s *Step, c Completion, v *Verdict, now time.Time) {
@@ -161,14 +161,14 @@ func (r *Run) hold(s *Step, c Completion, v *Verdict, now time.Time) {
 	s.State = StepWaiting
 	r.Data.await(s.ID, v)
 	r.Snapshot = ""
-	r.ask(s, Assignment{Group: OperatorGroup}, &Escalation{Note: checkNote, By: Server, At: now, Check: v, Candidate: &c}, now)
+	r.ask(s, Assignment{Group: OperatorGroup}, &Escalation{Note: unsureNote, By: Server, At: now, Check: v, Candidate: &c}, now)
 }
 
 // bounce keeps what a check did not accept for the next attempt.
-func (s *Step) bounce(step *process.Step, v *Verdict, l CheckLimits) []string {
-	issues := v.lines(step, l)
-	h := s.handoff()
-	h.Check, h.Issues = v, bounded(issues)
+func (r *Run) bounce(s *Step, v *Verdict) []string {
+	issues := v.lines(r.processStep(s.ID), r.Limits.checks())
+	s.handoff().Issues = r.kept(issues)
+	s.handoff().Check = v
 	return issues
 }
 

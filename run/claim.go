@@ -72,6 +72,20 @@ func (r *Run) checkHolder(by Actor, h Holder) *Error {
 	return nil
 }
 
+func (r *Run) checkRenew(by Actor, c *RenewClaim) *Error {
+	if err := r.checkHolder(by, c.Holder); err != nil {
+		return err
+	}
+	return r.checkNote(Invalid, "progress", strings.TrimSpace(c.Progress))
+}
+
+func (r *Run) checkEscalate(by Actor, c *EscalateStep) *Error {
+	if err := r.checkHolder(by, c.Holder); err != nil {
+		return err
+	}
+	return r.checkNote(Invalid, "note", c.Note)
+}
+
 func (r *Run) renew(c *RenewClaim, now time.Time) Outcome {
 	s := r.state(c.StepID)
 	if strings.TrimSpace(c.Progress) != "" {

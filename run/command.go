@@ -213,11 +213,11 @@ func (r *Run) check(c Command) *Error {
 	case c.Claim != nil:
 		return r.checkClaim(c.By, c.Claim)
 	case c.Renew != nil:
-		return r.checkHolder(c.By, c.Renew.Holder)
+		return r.checkRenew(c.By, c.Renew)
 	case c.Submit != nil:
 		return r.checkHolder(c.By, c.Submit.Holder)
 	case c.Escalate != nil:
-		return r.checkHolder(c.By, c.Escalate.Holder)
+		return r.checkEscalate(c.By, c.Escalate)
 	case c.Decide != nil:
 		return r.checkDecide(c.By, c.Decide)
 	case c.Cancel != nil:

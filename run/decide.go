@@ -26,7 +26,13 @@ func (r *Run) checkDecide(by Actor, c *DecideItem) *Error {
 	if allowed := r.decisions(s); !slices.Contains(allowed, c.Decision) {
 		return Refuse(Invalid, "this work item does not take that decision", "decision: must be one of "+joined(allowed))
 	}
-	return r.checkRejection(s, c)
+	if err := r.checkRejection(s, c); err != nil {
+		return err
+	}
+	if c.Decision == Approved || c.Decision == ReturnedDecision {
+		return r.checkNote(NotAccepted, "note", c.Note)
+	}
+	return nil
 }
 
 // checkRejection bounds the one decision that can be made again and again: each
@@ -113,7 +119,7 @@ func (r *Run) decide(by Actor, c *DecideItem, a *Answers, now time.Time) Outcome
 func (r *Run) giveBack(s *Step, by Actor, note string, now time.Time) {
 	step := r.processStep(s.ID)
 	if v := s.Item.Escalation.Check; v != nil {
-		s.bounce(step, v, r.Limits.checks())
+		r.bounce(s, v)
 		r.decided(s.ID, v, JudgedReturned, now)
 		r.retire(s.ID) // the verdict waits no longer
 	}

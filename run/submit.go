@@ -19,7 +19,7 @@ func (r *Run) complete(s *Step, by Actor, sub Submission, a *Answers, now time.T
 		sub = r.WithCandidate(s.Item.ID, sub)
 	}
 	if issues := r.acceptance(step, by, sub); len(issues) > 0 {
-		s.handoff().Issues = bounded(issues)
+		s.handoff().Issues = r.kept(issues)
 		return Outcome{Refusal: Refuse(NotAccepted, "the submission was not accepted", issues...)}
 	}
 	c := Completion{Output: object(sub.Output), Evidence: sub.verified(), By: by.ID, At: now}
@@ -41,7 +41,7 @@ func (r *Run) complete(s *Step, by Actor, sub Submission, a *Answers, now time.T
 		case v.Advisory, v.Verdict == Passes:
 			c.Check = v
 		case v.Verdict == Fails:
-			return Outcome{Refusal: Refuse(NotAccepted, "the check did not accept the submission", s.bounce(step, v, r.Limits.checks())...)}
+			return Outcome{Refusal: Refuse(NotAccepted, "the check did not accept the submission", r.bounce(s, v)...)}
 		default:
 			r.hold(s, c, v, now)
 			return Outcome{}

@@ -39,6 +39,7 @@ func (w *processRun) check(ctx workflow.Context, c run.Command, q *run.CheckRequ
 	workflow.SetCurrentDetails(ctx, Details(w.r))
 	answers := w.evaluate(ctx, q, try)
 	answers.Truncated = q.Truncated
+	w.spread(ctx)
 	if ctx.Err() != nil {
 		own, _ := workflow.NewDisconnectedContext(ctx)
 		w.cancel(own) // the run is cancelled, whoever notices first

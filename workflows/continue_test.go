@@ -1,7 +1,9 @@
 package workflows_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,8 +123,8 @@ func TestWhatIsCarriedOverIsBounded(t *testing.T) {
 	s := newStage(t)
 	s.at(0, func() { s.SetContinueAsNewSuggested(true) }, func() { s.open() })
 	in := s.next(s.play(input(t, run.Live, twoSteps)))
-	for i := range 4_000 {
-		in.Resume.Run.Requests = append(in.Resume.Run.Requests, run.Request{ID: fmt.Sprint("q", i), Stored: epoch})
+	for i := range 20_000 {
+		in.Resume.Run.Requests = append(in.Resume.Run.Requests, run.Request{ID: fmt.Sprint("q", i), Digest: strings.Repeat("0", 64), Stored: epoch})
 	}
 	in.Resume.Run.Requests = append(in.Resume.Run.Requests, run.Request{ID: "last"})
 	next := newStage(t)
@@ -133,10 +135,13 @@ func TestWhatIsCarriedOverIsBounded(t *testing.T) {
 		next.SetContinueAsNewSuggested(true)
 		next.send(boss, "e", event("news", `{}`))
 	})
-	requests := next.next(next.play(in)).Resume.Run.Requests
-	require.Len(t, requests, 3000)
-	require.Equal(t, "q3999", requests[2997].ID, "the newest are kept")
-	require.Equal(t, []string{"last", "e"}, ids(requests[2998:]))
+	carried := next.next(next.play(in))
+	text, err := json.Marshal(carried)
+	require.NoError(t, err)
+	require.Less(t, len(text), 1_900_000, "Temporal takes two megabytes")
+	require.Greater(t, len(text), 1_899_000)
+	requests := carried.Resume.Run.Requests
+	require.Equal(t, []string{"q19999", "last", "e"}, ids(requests[len(requests)-3:]), "the newest are kept")
 }
 
 func TestACancellationIsNotLostToContinuingAsNew(t *testing.T) {

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -21,11 +20,6 @@ type Resume struct {
 // manyUnstored requests are stored by the run itself, so that what it remembers
 // stays bounded when it lives long between deadlines.
 const manyUnstored = 200
-
-// manyCarried requests go along when a run continues as new. That is more than
-// a run can execute while any of them may still be sent again, and with the
-// rest of the run well below the two megabytes that a workflow can start with.
-const manyCarried = 3000
 
 // processRun is one run's workflow. Handlers change r; the main loop, woken
 // whenever one has run, does whatever the state then asks for.
@@ -49,6 +43,7 @@ type processRun struct {
 	stopTelling workflow.CancelFunc
 	left        bool
 	shown       shown
+	answers     taskAnswers
 	// leasesLost and overdues are those that have been counted.
 	leasesLost, overdues int64
 }
@@ -121,15 +116,7 @@ func (w *processRun) loop(ctx workflow.Context) (Result, error) {
 // next is what the next workflow run begins with.
 func (w *processRun) next() Input {
 	faultpoint.Here(faultpoint.Continuing)
-	excess := len(w.r.Requests) - manyCarried
-	w.r.Requests = slices.DeleteFunc(w.r.Requests, func(q run.Request) bool {
-		if excess <= 0 || q.Stored.IsZero() {
-			return false
-		}
-		excess--
-		return true
-	})
-	return Input{Resume: &Resume{Process: w.r.Process, Run: w.r}}
+	return fit(Input{Resume: &Resume{Process: w.r.Process, Run: w.r}})
 }
 
 // cancel ends the run because somebody cancelled its workflow.
@@ -219,6 +206,9 @@ func (w *processRun) validate(ctx workflow.Context, c run.Command) error {
 	if err := w.r.Check(c, workflow.Now(ctx)); err != nil {
 		return Refusal(err)
 	}
+	if w.full(ctx) {
+		return errCrowded()
+	}
 	if w.leaving(ctx) && w.r.NeedsCheck(c, workflow.Now(ctx)) {
 		return Refusal(run.Refuse(run.Retry, "the run is about to go on in a new history, which a check would hold up; send the call again with the same requestId"))
 	}
@@ -244,6 +234,7 @@ func (w *processRun) written(ctx workflow.Context, before int64, o run.Outcome, 
 		w.stale = w.stale || w.r.Seq != before // a deadline, and nobody gets the record
 		return Written{}, Refusal(err)
 	}
+	w.answered(ctx)
 	return Written{Outcome: o, Record: w.r.Record}, nil
 }
 
@@ -256,7 +247,8 @@ func (w *processRun) validateStart(_ workflow.Context, s StartRequest) error {
 	return nil
 }
 
-func (w *processRun) start(_ workflow.Context, _ StartRequest) (Written, error) {
+func (w *processRun) start(ctx workflow.Context, _ StartRequest) (Written, error) {
 	w.open()
+	w.answered(ctx)
 	return Written{Record: w.r.Record}, nil
 }

@@ -17,6 +17,24 @@ type shown struct {
 	state   string
 	steps   []string
 	overdue bool
+	// size is what steps take as JSON, in bytes.
+	size int
+}
+
+// Temporal takes 2 KiB of one search attribute, and fails the task of a run that
+// sets more. andMore stands for the steps beyond that.
+const (
+	shownBytes = 1900
+	andMore    = "…"
+)
+
+// name adds a step, if there is room for its id.
+func (s *shown) name(id string) {
+	if s.size += len(id) + len(`"",`); s.size <= shownBytes {
+		s.steps = append(s.steps, id)
+	} else if s.steps[len(s.steps)-1] != andMore {
+		s.steps = append(s.steps, andMore)
+	}
 }
 
 // show brings what operators see in the Temporal UI up to date. Search
@@ -34,7 +52,7 @@ func (w *processRun) showAs(ctx workflow.Context, exact bool) {
 	now := shown{state: string(w.r.State)}
 	for i := range w.r.Steps {
 		if s := &w.r.Steps[i]; s.Open() {
-			now.steps = append(now.steps, s.ID)
+			now.name(s.ID)
 			now.overdue = now.overdue || s.Overdue
 		}
 	}

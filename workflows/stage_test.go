@@ -137,6 +137,7 @@ func (s *stage) send(by run.Actor, requestID string, c run.Command) *answer {
 	c.Attempt = fmt.Sprintf("t_%s_%d", requestID, len(s.answers))
 	a := &answer{}
 	s.answers[c.Attempt] = a
+	s.SetCurrentHistoryLength(10 * len(s.answers)) // a task of its own
 	s.UpdateWorkflow(c.Tool(), c.Attempt, a, c)
 	return a
 }

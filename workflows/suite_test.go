@@ -209,11 +209,9 @@ func TestARunIsStoredHoweverLongPostgresIsDown(t *testing.T) {
 func TestManyWritesBetweenDeadlinesAreStoredByTheRunSoThatItsMemoryIsBounded(t *testing.T) {
 	s := newStage(t)
 	s.at(0, func() { s.open() })
-	s.at(time.Minute, func() {
-		for i := range 250 {
-			s.send(agent, fmt.Sprint("e", i), event("news", `{}`))
-		}
-	})
+	for i := range 250 {
+		s.at(time.Minute+time.Duration(i)*time.Millisecond, func() { s.send(agent, fmt.Sprint("e", i), event("news", `{}`)) })
+	}
 	s.at(time.Minute+time.Second, func() {
 		require.Len(t, s.stored, 1)
 		require.Len(t, s.stored[0].Requests, 201)

@@ -2,16 +2,20 @@ package access
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/agentprocess-temporal/server/internal/server"
 	. "github.com/agentprocess-temporal/server/internal/servertest"
@@ -61,23 +65,57 @@ func TestAClientThatTakesItsTimeIsCutOff(t *testing.T) {
 	}
 }
 
-func TestWhoNeverReadsItsAnswersIsCutOff(t *testing.T) {
+func TestWhoNeverReadsItsAnswersIsCutOffAndTakesNoMemory(t *testing.T) {
 	w := start(t, func(o *server.Options) { o.Timeouts.Write = time.Second })
-	c := w.connect("")
 	id := w.startRun()
 	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":{"runId":%q}}}`, id)
 	request := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s", w.Token(A1), len(call), call)
-	// One call after the other, and no answer read: once the buffers between are
-	// full the server cannot write, and then it does not wait for ever.
-	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Minute)))
-	var err error
-	for sent := 0; err == nil && sent < 64<<20; sent += len(request) {
-		_, err = io.WriteString(c, request)
+	const clients = 5
+	var sent atomic.Int64
+	var all errgroup.Group
+	before := heap()
+	for range clients {
+		c := w.connect("")
+		all.Go(func() error {
+			// One call after the other, and no answer read: once the buffers between are
+			// full the server cannot write, and then it does not wait for ever.
+			if err := c.SetWriteDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+				return err
+			}
+			for n := 0; n < 64<<20; n += len(request) {
+				if _, err := io.WriteString(c, request); errors.Is(err, os.ErrDeadlineExceeded) {
+					return errors.New("the server keeps the connection")
+				} else if err != nil {
+					return nil // cut off
+				}
+				sent.Add(int64(len(request)))
+			}
+			return errors.New("the server reads on for ever")
+		})
 	}
-	require.Error(t, err, "the server reads on for ever")
-	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server keeps the connection")
-	res, _ := w.http(w.Token(A1), http.MethodGet, "/healthz", "")
-	require.Equal(t, http.StatusOK, res.StatusCode, "others are served")
+	done := make(chan error, 1)
+	go func() { done <- all.Wait() }()
+	most := uint64(0)
+	for tick := time.Tick(20 * time.Millisecond); ; {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			t.Logf("%d clients sent %d kB and read nothing; the heap grew by %d kB at most", clients, sent.Load()>>10, (most-min(before, most))>>10)
+			require.Less(t, most, before+128<<20)
+			res, _ := w.http(w.Token(A1), http.MethodGet, "/healthz", "")
+			require.Equal(t, http.StatusOK, res.StatusCode, "others are served")
+			return
+		case <-tick:
+			most = max(most, heap())
+		}
+	}
+}
+
+// heap is how much of the heap is in use, in bytes.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 func TestABodyThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {

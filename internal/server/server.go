@@ -223,6 +223,9 @@ func WorkerOptions() worker.Options {
 		// busy moment: one that comes while none waits, Temporal writes to its
 		// database first.
 		MaxConcurrentWorkflowTaskPollers: 64,
+		// Ten writes to a run at its limits are some megabytes of JSON. A task may
+		// take ten seconds.
+		DeadlockDetectionTimeout: 5 * time.Second,
 	}
 }
 
