@@ -76,19 +76,22 @@ func (w *world) claim(ctx context.Context, c *caller, runID, stepID string) (tok
 // hold renews the claims until it is told to let go.
 func (v *verifier) hold(ctx context.Context, runs []*keptRun) (letGo func()) {
 	until, stop := context.WithCancel(ctx)
+	answered, giveUp := context.WithCancel(ctx)
 	var holding sync.WaitGroup
 	for i, k := range runs {
 		c := v.keeper(agentID(i))
 		holding.Go(func() {
 			for until.Err() == nil && k.token != "" {
-				k.token, k.last = v.renewed(ctx, c, k.id, k.token)
+				k.token, k.last = v.renewed(answered, c, k.id, k.token)
 				pause(until, v.stack.lease/4)
 			}
 		})
 	}
 	return func() {
 		stop()
+		defer time.AfterFunc(driveWithin, giveUp).Stop()
 		holding.Wait()
+		giveUp()
 	}
 }
 
@@ -96,16 +99,18 @@ func (v *verifier) hold(ctx context.Context, runs []*keptRun) (letGo func()) {
 // end. Only faults may have cost a claim.
 func (v *verifier) release(ctx context.Context, runs []*keptRun, faults bool) {
 	for i, k := range runs {
+		inTime, cancel := context.WithTimeout(ctx, driveWithin)
 		switch {
 		case k.token != "":
-			done := v.submit(ctx, v.keeper(agentID(i)), k.id, "hold", k.token, false)
+			done := v.submit(inTime, v.keeper(agentID(i)), k.id, "hold", k.token, false)
 			if !done.OK && !faults {
 				v.problems.add("a step claimed before the upgrade cannot be submitted after it: %v", done)
 			}
 		case !faults:
 			v.problems.add("a claim on %s was lost in the upgrade: %v", k.id, k.last)
 		}
-		(&driver{verifier: v, id: k.id}).drive(ctx)
+		(&driver{verifier: v, id: k.id}).drive(inTime)
+		cancel()
 		view, err := read[run.View](ctx, v.reader, "get_run", args{"runId": k.id})
 		if err != nil || view.Run.Outcome == nil || *view.Run.Outcome != "kept" {
 			v.problems.add("%s was carried across the upgrade and does not end as it should: %+v (%v)", k.id, view.Run, err)

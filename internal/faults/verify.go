@@ -25,6 +25,9 @@ import (
 // grace is how long after the last fault everything may take to settle.
 const grace = 2 * time.Minute
 
+// agreeWithin bounds how long one run may take to have everything stored.
+const agreeWithin = 30 * time.Second
+
 // verifier holds what callers saw against what is there.
 type verifier struct {
 	*world
@@ -162,14 +165,14 @@ func (v *verifier) loadRuns(ctx context.Context) error {
 	held := make([]*run.Run, len(v.runs))
 	for i, id := range v.runs {
 		g.Go(func() error {
+			inTime, cancel := context.WithTimeout(ctx, agreeWithin)
+			defer cancel()
 			var err error
-			for range 60 {
-				if held[i], err = v.agree(ctx, id); err == nil {
+			for inTime.Err() == nil {
+				if held[i], err = v.agree(inTime, id); err == nil {
 					return nil
 				}
-				if !wait(ctx, 500*time.Millisecond) {
-					break
-				}
+				wait(inTime, 500*time.Millisecond)
 			}
 			v.problems.add("%s: %v", id, err)
 			return nil
