@@ -46,7 +46,7 @@ func (v *verifier) goOn(ctx context.Context, most int) {
 	for i, id := range open {
 		g.Go(func() error {
 			d := &driver{verifier: v, id: id}
-			if d.nudge(ctx) && i < most {
+			if !v.problems.enough() && d.nudge(ctx) && i < most {
 				d.drive(ctx)
 			}
 			return nil

@@ -99,6 +99,9 @@ func (v *verifier) hold(ctx context.Context, runs []*keptRun) (letGo func()) {
 // end. Only faults may have cost a claim.
 func (v *verifier) release(ctx context.Context, runs []*keptRun, faults bool) {
 	for i, k := range runs {
+		if v.problems.enough() {
+			return
+		}
 		inTime, cancel := context.WithTimeout(ctx, driveWithin)
 		switch {
 		case k.token != "":

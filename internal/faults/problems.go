@@ -43,6 +43,14 @@ func (p *problems) all() []string {
 	return append([]string(nil), p.list...)
 }
 
+// enough reports whether so much is wrong that it need not be waited for more: what
+// is stuck is waited for a minute and longer, one after the other.
+func (p *problems) enough() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.list) >= 3
+}
+
 const replayed = "replays that returned the original result"
 
 // replay holds the answer to a repeated call against the original result.
