@@ -42,8 +42,10 @@ type processRun struct {
 	telling     bool
 	stopTelling workflow.CancelFunc
 	left        bool
-	shown       shown
-	answers     taskAnswers
+	// bounded means that no delivery is larger than manyOwed.
+	bounded bool
+	shown   shown
+	answers taskAnswers
 	// leasesLost and overdues are those that have been counted.
 	leasesLost, overdues int64
 }
@@ -86,6 +88,7 @@ func (w *processRun) loop(ctx workflow.Context) (Result, error) {
 			w.stale = w.stale || changed || w.r.CountUnstored() > 0
 			w.show(own)
 		}
+		w.bound(own)
 		w.prepareToClose(own)
 		if w.mustStore() {
 			w.project(own)
@@ -116,7 +119,9 @@ func (w *processRun) loop(ctx workflow.Context) (Result, error) {
 // next is what the next workflow run begins with.
 func (w *processRun) next() Input {
 	faultpoint.Here(faultpoint.Continuing)
-	return fit(Input{Resume: &Resume{Process: w.r.Process, Run: w.r}})
+	in := Input{Resume: &Resume{Process: w.r.Process, Run: w.r}}
+	w.r.Requests = fit(in, w.r.Requests)
+	return in
 }
 
 // cancel ends the run because somebody cancelled its workflow.
@@ -156,7 +161,7 @@ func (w *processRun) idle(ctx workflow.Context) bool {
 	case w.r.Over():
 		return len(w.r.Outbox) == 0
 	}
-	return w.left
+	return w.left && !w.owesMany()
 }
 
 // wanted reports whether the main loop has something to do. Whatever makes it
@@ -175,9 +180,10 @@ func (w *processRun) mustStore() bool {
 	return !w.projecting && (w.stale || w.r.CountUnstored() > manyUnstored)
 }
 
-// mustTell holds news back while continuing as new: it is carried over.
+// mustTell holds news back while continuing as new: it is carried over, if it is not
+// too much for that.
 func (w *processRun) mustTell(ctx workflow.Context) bool {
-	return !w.telling && len(w.r.Outbox) > 0 && (!w.leaving(ctx) || w.r.Over())
+	return !w.telling && len(w.r.Outbox) > 0 && (!w.leaving(ctx) || w.r.Over() || w.owesMany())
 }
 
 // register sets the handlers up. It must happen before anything blocks.
@@ -195,11 +201,19 @@ func (w *processRun) register(ctx workflow.Context) error {
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateProject, w.projectNow, workflow.UpdateHandlerOptions{
 			Description: "stores the record and the outcomes of recent writes in Postgres",
 		}),
-		workflow.SetQueryHandlerWithOptions(ctx, QueryRun, func() (*run.Run, error) { return w.r, nil }, workflow.QueryHandlerOptions{
+		workflow.SetQueryHandlerWithOptions(ctx, QueryRun, w.asHeld, workflow.QueryHandlerOptions{
 			Description: "the run as the workflow holds it",
 		}),
 	)
 	return errors.Join(errs...)
+}
+
+// asHeld is the run, with as many of the requests it remembers as an answer has room
+// for.
+func (w *processRun) asHeld() (*run.Run, error) {
+	r := *w.r
+	r.Requests = fit(r, r.Requests)
+	return &r, nil
 }
 
 func (w *processRun) validate(ctx workflow.Context, c run.Command) error {

@@ -7,6 +7,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/agentprocess-temporal/server/run"
 )
 
 // Temporal takes four megabytes of what a workflow task comes to, and fails the
@@ -16,8 +18,8 @@ import (
 // the records that the updates return.
 const roomInTask = 1 << 20
 
-// roomInInput is how much a workflow may begin with, in bytes; Temporal takes two
-// megabytes.
+// roomInInput is how much a workflow may begin with, and a query return, in bytes;
+// Temporal takes two megabytes.
 const roomInInput = 1_900_000
 
 // crowded is the type of the error of an update for which there is no room left in
@@ -69,21 +71,20 @@ func (w *processRun) spread(ctx workflow.Context) {
 	}
 }
 
-// fit forgets as many of the requests that are stored, the oldest first, as it
-// takes for the input to fit. What is left then is bounded as a record is.
-func fit(in Input) Input {
-	r := in.Resume.Run
-	size := len(marshaled(in))
-	kept := r.Requests[:0]
-	for _, q := range r.Requests {
+// fit returns the requests that a run remembers without as many of those that are
+// stored, the oldest first, as it takes for v, which holds them all, to fit. What is
+// left then is bounded as a record is.
+func fit(v any, requests []run.Request) []run.Request {
+	size := len(marshaled(v))
+	var kept []run.Request
+	for _, q := range requests {
 		if size > roomInInput && !q.Stored.IsZero() {
 			size -= len(marshaled(q)) + len(",")
 			continue
 		}
 		kept = append(kept, q)
 	}
-	r.Requests = kept
-	return in
+	return kept
 }
 
 func marshaled(v any) []byte {

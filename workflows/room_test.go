@@ -44,3 +44,44 @@ func TestAnswersThatDoNotFitIntoOneTaskAreLeftForTheNext(t *testing.T) {
 	s.at(4*time.Minute, func() { s.send(boss, "over", cancel()) })
 	require.NoError(t, s.play(in))
 }
+
+func TestManyNotificationsAreDeliveredAFewHundredAtOnce(t *testing.T) {
+	var ids, branches strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&ids, "p%d, ", i)
+		fmt.Fprintf(&branches, "  - { id: p%d, person: who, approve: Agree., next: join }\n", i)
+	}
+	front := "steps:\n  - { id: fork, parallel: [" + strings.TrimSuffix(ids.String(), ", ") + "], next: done }\n" +
+		branches.String() + "  - { id: done, finish: done }"
+	for name, leaving := range map[string]bool{"one after the other": false, "before the run continues as new": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var sizes []int
+			s.notify = func(d workflows.Delivery) error {
+				sizes = append(sizes, len(d.Notifications))
+				return nil
+			}
+			s.at(0, func() { s.open(); s.SetContinueAsNewSuggested(leaving) })
+			s.at(time.Minute, func() { s.send(boss, "over", cancel()) })
+			err := s.play(input(t, run.Live, front))
+			told := map[string]bool{}
+			for _, n := range s.told {
+				told[n.ID] = true
+			}
+			for _, n := range sizes {
+				require.LessOrEqual(t, n, 200)
+			}
+			if !leaving {
+				require.NoError(t, err)
+				require.Len(t, told, 500)
+				return
+			}
+			owed := s.next(err).Resume.Run.Outbox
+			require.LessOrEqual(t, len(owed), 200)
+			for _, n := range owed {
+				told[n.ID] = true
+			}
+			require.Len(t, told, 500)
+		})
+	}
+}

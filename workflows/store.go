@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -56,11 +57,29 @@ func (w *processRun) project(ctx workflow.Context) {
 	})
 }
 
+// manyOwed notifications are delivered at once, and carried over into the next
+// history, at most: a hundred kilobytes.
+const manyOwed = 200
+
+func (w *processRun) owesMany() bool { return w.bounded && len(w.r.Outbox) > manyOwed }
+
+// bound has deliveries bounded from the first that is too large, if the history is
+// not from before they were.
+func (w *processRun) bound(ctx workflow.Context) {
+	if !w.bounded && len(w.r.Outbox) > manyOwed {
+		w.bounded = workflow.GetVersion(ctx, "bounded delivery", workflow.DefaultVersion, 1) == 1
+	}
+}
+
 // notify delivers what the run owes. What cannot be delivered in time is given
 // up, and logged where it failed; what continuing as new breaks off is owed on.
 func (w *processRun) notify(ctx workflow.Context) {
 	ctx, w.stopTelling = workflow.WithCancel(ctx)
-	d := Delivery{Projection: w.projection(), Notifications: append([]run.Notification(nil), w.r.Outbox...)}
+	owed := w.r.Outbox
+	if w.owesMany() {
+		owed = owed[:manyOwed]
+	}
+	d := Delivery{Projection: w.projection(), Notifications: slices.Clone(owed)}
 	w.telling = true
 	done := workflow.ExecuteActivity(storing(ctx, tellTimeout, giveUpTelling, "notify: "+d.Notifications[0].Kind+" "+d.Notifications[0].StepID), ActivityNotify, d)
 	workflow.GoNamed(ctx, "notify", func(ctx workflow.Context) {
