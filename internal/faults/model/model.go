@@ -49,7 +49,7 @@ type state struct {
 // seal computes what two states are compared by.
 func (s *state) seal() *state {
 	s.r.Requests = nil // a requestId that comes again is no matter of the model
-	text, err := json.Marshal([]any{s.r.State, s.r.Snapshot, s.r.Steps, len(s.r.Held), s.r.Items, s.r.Claims, s.r.Completions, s.r.Notified, s.last})
+	text, err := json.Marshal([]any{s.r.State, s.r.Snapshot, s.r.Steps, s.r.Held, s.r.Items, s.r.Claims, s.r.Completions, s.r.Notified, s.last})
 	if err != nil {
 		panic(err) // strings, numbers and times
 	}

@@ -136,3 +136,35 @@ func TestTheReadAtTheEndShowsTheWholeRun(t *testing.T) {
 	result := model.Check([]model.Operation{p, lost, end}, time.Minute)
 	require.False(t, result.Linearizable, "an acknowledged claim is not in it")
 }
+
+func TestWhichOfTwoHeldEventsIsTakenDependsOnTheirOrder(t *testing.T) {
+	marked := func(id string) model.Operation {
+		o := event(id, 1, 3, "")
+		o.Command.Event.Data = json.RawMessage(`{"marker":"` + id + `"}`)
+		return o
+	}
+	writes := []model.Operation{marked("e1"), marked("e2"), granted(claim("a", ada, 4, 5), 1, 4.5), submit("s", ada, 6, 7, 6.5)}
+	for name, c := range map[string]struct {
+		order []model.Operation
+		want  bool
+	}{
+		"one":     {writes, true},
+		"other":   {[]model.Operation{writes[1], writes[0], writes[2], writes[3]}, true},
+		"neither": {[]model.Operation{marked("e3"), writes[0], writes[2], writes[3]}, false},
+	} {
+		s := start(t)
+		r := run.New(*s.Start, at(0))
+		for i, o := range c.order {
+			when := at(1 + float64(i)/10)
+			if !o.At.IsZero() {
+				when = o.At
+			}
+			_, err := r.Execute(*o.Command, when)
+			require.Nil(t, err, o.Note)
+		}
+		view := r.View()
+		history := append([]model.Operation{s}, writes...)
+		history = append(history, model.Operation{Read: true, View: &view, Call: at(9), Return: at(9.1), Note: "read"})
+		require.Equal(t, c.want, model.Check(history, time.Minute).Linearizable, name)
+	}
+}
