@@ -25,7 +25,7 @@ func (s *Service) sendEvent(ctx context.Context, caller identity.Caller, a event
 	if err != nil {
 		return nil, err
 	}
-	e := &run.SendEvent{Name: a.Name, Data: a.Data}
+	e := &run.SendEvent{Name: a.Name, Data: asWritten(a.Data)}
 	if size := len(e.Data); size > s.RunDataBytes {
 		// Not the run's to refuse: it is too large to reach it.
 		return s.refuseLarge(ctx, q, e.Name, size)

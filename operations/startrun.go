@@ -109,6 +109,7 @@ func (s *Service) prepare(ctx context.Context, q request, a startArguments) (*ru
 		return nil, fmt.Errorf("stored process %q version %d: %w", v.Name, v.Number, err)
 	}
 	limits := s.runLimits()
+	a.Inputs = asWritten(a.Inputs)
 	by := actor(q.caller)
 	if err := run.CheckStart(p, a.Inputs, by, limits, s.unknownPersons(q.caller.Org, p.Inputs, a.Inputs)); err != nil {
 		return nil, err

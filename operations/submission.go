@@ -21,11 +21,25 @@ type submissionArguments struct {
 }
 
 func (a submissionArguments) submission() run.Submission {
-	sub := run.Submission{Output: a.Output, Evidence: a.Evidence, Next: a.Next, Reason: a.Reason}
+	sub := run.Submission{Output: asWritten(a.Output), Evidence: a.Evidence, Next: a.Next, Reason: a.Reason}
 	if a.Summary != nil {
 		sub.Summary = *a.Summary
 	}
 	return sub
+}
+
+// asWritten is JSON that a caller gave as it travels to a run and is kept there:
+// without white space, with <, > and & escaped. So it is as long as it counts for,
+// which may be six times as long as it came.
+func asWritten(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	written, err := json.Marshal(raw)
+	if err != nil {
+		return raw // no JSON, which is refused for that
+	}
+	return written
 }
 
 // maxIssues bounds the issues that travel to a run, in bytes: a caller can cause

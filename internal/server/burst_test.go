@@ -1,0 +1,153 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/agentprocess-temporal/server/identity"
+	"github.com/agentprocess-temporal/server/internal/mcpclient"
+	"github.com/agentprocess-temporal/server/internal/server"
+	. "github.com/agentprocess-temporal/server/internal/servertest"
+	"github.com/agentprocess-temporal/server/operations"
+	"github.com/agentprocess-temporal/server/run"
+)
+
+// verbatim calls a tool without escaping anything, as most clients do and Go does not.
+func verbatim(t *testing.T, s *Server, token, tool string, args Args) mcpclient.Result {
+	t.Helper()
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(Args{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": Args{"name": tool, "arguments": args},
+	}))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/mcp", &body)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	var out struct {
+		Result struct{ StructuredContent mcpclient.Result }
+	}
+	require.NoError(t, json.Unmarshal(answer, &out), "%s", answer)
+	return out.Result.StructuredContent
+}
+
+func agentToken(s *Server, i int) string {
+	return s.TokenOf(identity.Caller{Org: "acme", Subject: fmt.Sprintf("agent-%d", i), Kind: identity.Agent})
+}
+
+// stands requires that a run takes writes.
+func stands(t *testing.T, s *Server, id string) {
+	t.Helper()
+	r := s.Call(A1, "send_event", Args{"runId": id, "name": "alive", "data": Args{}, "requestId": ID()})
+	require.True(t, r.OK, "the run goes on: %v", r.Error)
+	require.Equal(t, run.Active, Must[run.View](s, Mira, "get_run", Args{"runId": id}).Run.State)
+	Must[run.View](s, Boss, "cancel", Args{"runId": id, "reason": "x", "requestId": ID()})
+}
+
+func TestWhatIsTooLargeOnceItIsWrittenIsRefused(t *testing.T) {
+	s := Start(t, func(o *server.Options) { o.RunDataBytes = operations.MaxRunDataBytes })
+	s.Publish(wide("", 0), nil)
+	long := strings.Repeat("<", operations.MaxRunDataBytes-16<<10)
+	t.Run("inputs", func(t *testing.T) {
+		r := verbatim(t, s, s.Token(Mira), "start_run", Args{"process": "wide", "inputs": Args{"text": long}, "requestId": ID()})
+		require.False(t, r.OK, "a run of six times the cap")
+		require.Equal(t, run.Invalid, r.Error.Code)
+	})
+	for tool, send := range map[string]func(id, token string) Args{
+		"send_event": func(id, _ string) Args {
+			return Args{"runId": id, "name": "x", "data": Args{"text": long}, "requestId": ID()}
+		},
+		"submit": func(_, token string) Args {
+			return Args{"token": token, "output": Args{"text": long}, "summary": "x", "requestId": ID()}
+		},
+	} {
+		t.Run(tool, func(t *testing.T) {
+			id := Must[run.View](s, Mira, "start_run", Args{"process": "wide", "inputs": Args{"text": "x"}, "requestId": ID()}).Run.ID
+			tokens := claimAll(t, s, id)
+			for range 3 {
+				var g errgroup.Group
+				for i := range inFlight {
+					g.Go(func() error {
+						r := verbatim(t, s, agentToken(s, i), tool, send(id, tokens[i]))
+						if r.OK || r.Error.Code == run.Retry {
+							return fmt.Errorf("%v", r.Error)
+						}
+						return nil
+					})
+				}
+				require.NoError(t, g.Wait())
+			}
+			stands(t, s, id)
+		})
+	}
+}
+
+func TestTenSubmissionsAtOnceThatNameOnePersonAtLength(t *testing.T) {
+	s := Start(t, func(o *server.Options) { o.RunDataBytes = operations.MaxRunDataBytes })
+	s.Publish(wide("output: { who: person }, ", 0), nil)
+	id := Must[run.View](s, Mira, "start_run", Args{"process": "wide", "inputs": Args{"text": "x"}, "requestId": ID()}).Run.ID
+	tokens := claimAll(t, s, id)
+	long := strings.Repeat("x", operations.MaxRunDataBytes-8<<10)
+	for range 3 {
+		for _, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
+			return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{"who": long}, "summary": "x", "requestId": ID()})
+		}) {
+			require.False(t, r.OK)
+			require.Equal(t, run.NotAccepted, r.Error.Code, "%v", r.Error)
+		}
+	}
+	stands(t, s, id)
+}
+
+// cited are as many files as evidence at the highest cap can cite, as they are
+// once somebody has uploaded them.
+func cited(t *testing.T, s *Server) []Args {
+	t.Helper()
+	var out []Args
+	size := 0
+	for i := 0; size < operations.MaxRunDataBytes-8<<10; i++ {
+		ref := fmt.Sprintf("f_%032d", i)
+		out = append(out, Args{"kind": "file", "ref": ref})
+		size += len(`{"kind":"file","ref":"","sha256":""},`) + len(ref) + 64
+	}
+	_, err := s.Pool().Exec(t.Context(), `INSERT INTO files (org, id, name, content_type, sha256, bytes, uploaded_by, content)
+		SELECT 'acme', 'f_' || lpad((i-1)::text, 32, '0'), 'a', 'b', encode(sha256('x'), 'hex'), 1, 'a1', 'x' FROM generate_series(1, $1) i`, len(out))
+	require.NoError(t, err)
+	return out
+}
+
+func TestTenSubmissionsAtOnceThatCiteAsManyFilesAsFit(t *testing.T) {
+	s := Start(t, func(o *server.Options) { o.RunDataBytes, o.Trust.People.Open = operations.MaxRunDataBytes, true })
+	s.Publish(longest(t, ""), nil)
+	id := Must[run.View](s, Mira, "start_run", Args{"process": "wide", "inputs": Args{"text": "x", "who": who}, "requestId": ID()}).Run.ID
+	tokens := claimAll(t, s, id)
+	evidence := cited(t, s)
+	taken := 0
+	for i, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
+		return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{}, "evidence": evidence, "summary": "x", "requestId": ID()})
+	}) {
+		if r.OK {
+			taken++
+			continue
+		}
+		require.Equal(t, run.NotAccepted, r.Error.Code, "%d: %v", i, r.Error)
+	}
+	require.Equal(t, 1, taken, "one fits")
+	stands(t, s, id)
+}
