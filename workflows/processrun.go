@@ -226,6 +226,9 @@ func (w *processRun) validate(ctx workflow.Context, c run.Command) error {
 	if w.leaving(ctx) && w.r.NeedsCheck(c, workflow.Now(ctx)) {
 		return Refusal(run.Refuse(run.Retry, "the run is about to go on in a new history, which a check would hold up; send the call again with the same requestId"))
 	}
+	if !w.admit(ctx, c) {
+		return errCrowded()
+	}
 	return nil
 }
 

@@ -13,10 +13,17 @@ import (
 
 // Temporal takes four megabytes of what a workflow task comes to, and fails the
 // task of a run that has more to say, again and again. One task may carry ten
-// updates: their arguments, of at most run.Limits.RunDataBytes each, take less than
-// half of it, and the activities that store and notify a quarter. roomInTask is for
-// the records that the updates return.
-const roomInTask = 1 << 20
+// updates. Besides them it may store the record and notify, each with a record, or
+// continue as new with roomInInput; two and a half megabytes are for that.
+const (
+	// roomForWrites bounds what the writes of one task bring, have checked and
+	// return, in bytes. One alone always fits: a submission, of at most
+	// run.Limits.RunDataBytes, comes with what was found out about it, which is about as
+	// long again.
+	roomForWrites = 1_500_000
+	// roomInTask bounds the records that they return, in bytes.
+	roomInTask = 1 << 20
+)
 
 // roomInInput is how much a workflow may begin with, and a query return, in bytes;
 // Temporal takes two megabytes.
@@ -40,15 +47,39 @@ func IsCrowded(err error) bool {
 	return errors.As(err, &app) && app.Type() == crowded
 }
 
-// taskAnswers counts the records returned in one workflow task, which the length of
-// the history names.
-type taskAnswers struct{ task, records int }
+// taskAnswers counts the writes accepted in one workflow task, which the length of
+// the history names, and the records returned in it. Taken is what the writes brought
+// and have checked, in bytes; only validators count it, so nothing else may depend on it.
+type taskAnswers struct{ task, records, writes, taken int }
 
-func (w *processRun) answered(ctx workflow.Context) {
+// inTask are the counts of this task.
+func (w *processRun) inTask(ctx workflow.Context) *taskAnswers {
 	if task := workflow.GetInfo(ctx).GetCurrentHistoryLength(); w.answers.task != task {
 		w.answers = taskAnswers{task: task}
 	}
-	w.answers.records++
+	return &w.answers
+}
+
+func (w *processRun) answered(ctx workflow.Context) { w.inTask(ctx).records++ }
+
+// admit reports whether a write still has room in this task, and counts it if so.
+// The first always has.
+func (w *processRun) admit(ctx workflow.Context, c run.Command) bool {
+	t := w.inTask(ctx)
+	takes := len(marshaled(c))
+	checked := w.r.NeedsCheck(c, workflow.Now(ctx))
+	if t.writes > 0 || t.records > 0 || checked {
+		record := len(marshaled(w.r.Record))
+		if checked {
+			takes += takes + record // the evaluator is given the submission, and run data
+		}
+		if t.writes+t.records > 0 && t.taken+takes+(t.records+1)*record > roomForWrites {
+			return false
+		}
+	}
+	t.writes++
+	t.taken += takes
+	return true
 }
 
 // full reports whether another record has no room in this task. The first always

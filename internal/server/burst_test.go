@@ -8,9 +8,12 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/agentprocess-temporal/server/identity"
@@ -19,6 +22,7 @@ import (
 	. "github.com/agentprocess-temporal/server/internal/servertest"
 	"github.com/agentprocess-temporal/server/operations"
 	"github.com/agentprocess-temporal/server/run"
+	"github.com/agentprocess-temporal/server/workflows"
 )
 
 // verbatim calls a tool without escaping anything, as most clients do and Go does not.
@@ -98,12 +102,79 @@ func TestWhatIsTooLargeOnceItIsWrittenIsRefused(t *testing.T) {
 	}
 }
 
+// inOneTask has commands wait for a worker, so that Temporal gives them to it in one
+// task, and returns what each came to.
+func inOneTask(t *testing.T, s *Server, id string, commands []run.Command) []error {
+	t.Helper()
+	s.Stop()
+	c, err := client.Dial(s.Options.Temporal)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	errs := make([]error, len(commands))
+	var wait sync.WaitGroup
+	for i := range commands {
+		wait.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			for {
+				handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+					WorkflowID: workflows.WorkflowID("acme", id), UpdateID: commands[i].Attempt, UpdateName: commands[i].Tool(),
+					Args: []any{commands[i]}, WaitForStage: client.WorkflowUpdateStageCompleted,
+				})
+				if err == nil {
+					err = handle.Get(ctx, nil)
+				}
+				if errs[i] = err; !workflows.IsCrowded(err) {
+					return
+				}
+			}
+		})
+	}
+	time.Sleep(2 * time.Second)
+	s.Run()
+	wait.Wait()
+	return errs
+}
+
+// submits are submissions of all branches, of agents that claimed them in order.
+func submits(sub run.Submission) []run.Command {
+	out := make([]run.Command, inFlight)
+	for i := range out {
+		out[i] = run.Command{
+			RequestID: ID(), Digest: "00", Attempt: ID(), NotAfter: time.Now().Add(time.Minute),
+			By:     run.Actor{ID: fmt.Sprintf("agent-%d", i)},
+			Submit: &run.SubmitStep{Holder: run.Holder{StepID: fmt.Sprintf("b%d", i)}, Submission: sub},
+		}
+	}
+	return out
+}
+
+// claims has the branches claimed, and the commands be of those claims.
+func claims(t *testing.T, s *Server, id string, commands []run.Command) {
+	t.Helper()
+	claimAll(t, s, id)
+	var record []byte
+	require.NoError(t, s.Pool().QueryRow(t.Context(), `SELECT record FROM runs WHERE run_id = $1`, id).Scan(&record))
+	var stored run.Record
+	require.NoError(t, json.Unmarshal(record, &stored))
+	for _, step := range stored.Steps {
+		for i := range commands {
+			if step.ID == commands[i].Submit.StepID {
+				commands[i].Submit.Number = step.Claim.Number
+				commands[i].By.ID = step.Claim.By
+			}
+		}
+	}
+}
+
 func TestTenSubmissionsAtOnceThatNameOnePersonAtLength(t *testing.T) {
 	s := Start(t, func(o *server.Options) { o.RunDataBytes = operations.MaxRunDataBytes })
 	s.Publish(wide("output: { who: person }, ", 0), nil)
-	id := Must[run.View](s, Mira, "start_run", Args{"process": "wide", "inputs": Args{"text": "x"}, "requestId": ID()}).Run.ID
+	// Ten records have just room in one task, and what is submitted is as long as a
+	// submission may be that travels to a run.
+	id := Must[run.View](s, Mira, "start_run", Args{"process": "wide", "inputs": Args{"text": strings.Repeat("x", 99<<10)}, "requestId": ID()}).Run.ID
 	tokens := claimAll(t, s, id)
-	long := strings.Repeat("x", operations.MaxRunDataBytes-8<<10)
+	long := strings.Repeat("x", operations.MaxRunDataBytes-200)
 	for range 3 {
 		for _, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
 			return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{"who": long}, "summary": "x", "requestId": ID()})
@@ -150,4 +221,53 @@ func TestTenSubmissionsAtOnceThatCiteAsManyFilesAsFit(t *testing.T) {
 	}
 	require.Equal(t, 1, taken, "one fits")
 	stands(t, s, id)
+}
+
+func TestTenChecksBegunAtOnceOfSubmissionsAtTheCap(t *testing.T) {
+	s := startChecking(t, func(o *server.Options) {
+		o.RunDataBytes, o.Trust.People.Open = operations.MaxRunDataBytes, true
+		o.Lease = 10 * time.Second // less than a check may take, so the record is stored as it begins
+	})
+	s.evaluator.Answer(answersOf(1, "", 0, 0, 0))
+	s.Publish(longest(t, "check: Is it done?, "), nil)
+	evidence := cited(t, s.Server)
+	id := s.begin("wide", Args{"text": "x", "who": who})
+	tokens := claimAll(t, s.Server, id)
+	taken := 0
+	for i, r := range crowd(t, s.Server, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
+		return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{}, "evidence": evidence[:len(evidence)-20], "summary": "x", "requestId": ID()})
+	}) {
+		if r.OK {
+			taken++
+			continue
+		}
+		require.Equal(t, run.NotAccepted, r.Error.Code, "%d: %v", i, r.Error)
+	}
+	require.Equal(t, 1, taken, "one fits")
+	stands(t, s.Server, id)
+}
+
+func TestTenOfTheLongestSubmissionsInOneTask(t *testing.T) {
+	long := strings.Repeat("x", operations.MaxRunDataBytes-200)
+	for name, c := range map[string]struct {
+		text string
+		sub  run.Submission
+	}{
+		"that name a person nobody knows": {
+			strings.Repeat("x", 96<<10),
+			run.Submission{Output: json.RawMessage(`{"who":"` + long + `"}`), UnknownPersons: []string{long}, Summary: "x"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Start(t, func(o *server.Options) { o.RunDataBytes = operations.MaxRunDataBytes })
+			s.Publish(wide("output: { who: person }, ", 0), nil)
+			id := Must[run.View](s, Mira, "start_run", Args{"process": "wide", "inputs": Args{"text": c.text}, "requestId": ID()}).Run.ID
+			commands := submits(c.sub)
+			claims(t, s, id, commands)
+			for i, err := range inOneTask(t, s, id, commands) {
+				require.NoError(t, err, "%d", i)
+			}
+			stands(t, s, id)
+		})
+	}
 }
