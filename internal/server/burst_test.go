@@ -181,7 +181,7 @@ func TestTenSubmissionsAtOnceThatNameOnePersonAtLength(t *testing.T) {
 	long := strings.Repeat("x", operations.MaxRunDataBytes-200)
 	for range 3 {
 		for _, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
-			return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{"who": long}, "summary": "x", "requestId": ID()})
+			return answered(c, "submit", Args{"token": tokens[i], "output": Args{"who": long}, "summary": "x", "requestId": ID()})
 		}) {
 			require.False(t, r.OK)
 			require.Equal(t, run.NotAccepted, r.Error.Code, "%v", r.Error)
@@ -215,7 +215,7 @@ func TestTenSubmissionsAtOnceThatCiteAsManyFilesAsFit(t *testing.T) {
 	evidence := cited(t, s)
 	taken := 0
 	for i, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
-		return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{}, "evidence": evidence, "summary": "x", "requestId": ID()})
+		return answered(c, "submit", Args{"token": tokens[i], "output": Args{}, "evidence": evidence, "summary": "x", "requestId": ID()})
 	}) {
 		if r.OK {
 			taken++
@@ -239,7 +239,7 @@ func TestTenChecksBegunAtOnceOfSubmissionsAtTheCap(t *testing.T) {
 	tokens := claimAll(t, s.Server, id)
 	taken := 0
 	for i, r := range crowd(t, s.Server, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
-		return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{}, "evidence": evidence[:len(evidence)-20], "summary": "x", "requestId": ID()})
+		return answered(c, "submit", Args{"token": tokens[i], "output": Args{}, "evidence": evidence[:len(evidence)-20], "summary": "x", "requestId": ID()})
 	}) {
 		if r.OK {
 			taken++

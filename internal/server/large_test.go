@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,20 +54,32 @@ func longest(t *testing.T, work string) string {
 	return wide(work, n)
 }
 
+// answered makes a call, and makes it again for as long as it is to be made again: so
+// much is written here that the run now and then goes on in a new history.
+func answered(c *mcpclient.Client, tool string, args Args) (r mcpclient.Result, err error) {
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(50 * time.Millisecond) {
+		r, err = c.Call(context.Background(), tool, args)
+		if err != nil || r.OK || r.Error.Code != run.Retry {
+			return r, err
+		}
+	}
+	return r, err
+}
+
 // atOnce has every branch claimed, renewed and submitted, each time all at once.
 func atOnce(t *testing.T, s *Server, id string) {
 	t.Helper()
 	tokens := claimAll(t, s, id)
 	for round := range 3 {
 		for i, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
-			return c.Call(context.Background(), "renew", Args{"token": tokens[i], "progress": fmt.Sprint(round), "requestId": ID()})
+			return answered(c, "renew", Args{"token": tokens[i], "progress": fmt.Sprint(round), "requestId": ID()})
 		}) {
 			require.True(t, r.OK, "renew: %v", r.Error)
 			tokens[i] = tokenIn(t, r)
 		}
 	}
 	for _, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
-		return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{}, "summary": "x", "requestId": ID()})
+		return answered(c, "submit", Args{"token": tokens[i], "output": Args{}, "summary": "x", "requestId": ID()})
 	}) {
 		require.True(t, r.OK, "submit: %v", r.Error)
 	}
@@ -77,7 +90,7 @@ func claimAll(t *testing.T, s *Server, id string) []string {
 	t.Helper()
 	tokens := make([]string, inFlight)
 	claims := crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
-		return c.Call(context.Background(), "claim", Args{"runId": id, "stepId": fmt.Sprintf("b%d", i), "requestId": ID()})
+		return answered(c, "claim", Args{"runId": id, "stepId": fmt.Sprintf("b%d", i), "requestId": ID()})
 	})
 	for i, r := range claims {
 		require.True(t, r.OK, "claim: %v", r.Error)
@@ -134,14 +147,14 @@ func TestTenWritesAtOnceOnARunOfTheLongestProcessAreAnswered(t *testing.T) {
 		tokens := claimAll(t, s, id)
 		for range 3 {
 			for _, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
-				return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{"unknown": full}, "summary": "x", "requestId": ID()})
+				return answered(c, "submit", Args{"token": tokens[i], "output": Args{"unknown": full}, "summary": "x", "requestId": ID()})
 			}) {
 				require.False(t, r.OK)
 				require.Equal(t, run.NotAccepted, r.Error.Code, "%v", r.Error)
 			}
 		}
 		for _, r := range crowd(t, s, inFlight, func(c *mcpclient.Client, _ int) (mcpclient.Result, error) {
-			return c.Call(context.Background(), "send_event", Args{"runId": id, "name": "x", "data": Args{"text": full}, "requestId": ID()})
+			return answered(c, "send_event", Args{"runId": id, "name": "x", "data": Args{"text": full}, "requestId": ID()})
 		}) {
 			require.False(t, r.OK)
 			require.Equal(t, run.Invalid, r.Error.Code, "%v", r.Error)
@@ -164,7 +177,7 @@ func TestTenChecksAnsweredAtOnceOnARunOfTheLongestProcess(t *testing.T) {
 	id := s.begin("wide", Args{"text": strings.Repeat("x", operations.MaxRunDataBytes-24<<10), "who": who})
 	tokens := claimAll(t, s.Server, id)
 	for _, r := range crowd(t, s.Server, inFlight, func(c *mcpclient.Client, i int) (mcpclient.Result, error) {
-		return c.Call(context.Background(), "submit", Args{"token": tokens[i], "output": Args{}, "summary": "x", "requestId": ID()})
+		return answered(c, "submit", Args{"token": tokens[i], "output": Args{}, "summary": "x", "requestId": ID()})
 	}) {
 		require.True(t, r.OK, "submit: %v", r.Error)
 	}
