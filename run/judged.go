@@ -36,8 +36,12 @@ const (
 	JudgedFailed   Judgement = "failed"
 )
 
-// keptJudged bounds how many verdicts a run remembers, the newest.
-const keptJudged = 50
+// keptJudged bounds how many verdicts a run remembers, the newest; keptResults how
+// many results these have together, unless the newest alone has more.
+const (
+	keptJudged  = 50
+	keptResults = 1000
+)
 
 // judged remembers a verdict.
 func (r *Run) judged(step string, v *Verdict) {
@@ -46,7 +50,15 @@ func (r *Run) judged(step string, v *Verdict) {
 		j.Results = append(j.Results, v.Questions[i].Result)
 	}
 	r.Judged = append(r.Judged, j)
-	if over := len(r.Judged) - keptJudged; over > 0 {
+	over := len(r.Judged) - keptJudged
+	results := 0
+	for i := len(r.Judged) - 1; i >= max(over, 0); i-- {
+		if results += len(r.Judged[i].Results); results > keptResults {
+			over = min(i+1, len(r.Judged)-1)
+			break
+		}
+	}
+	if over > 0 {
 		r.Judged = slices.Delete(r.Judged, 0, over)
 	}
 }

@@ -2,10 +2,12 @@ package run_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentprocess-temporal/server/process"
 	"github.com/agentprocess-temporal/server/run"
 )
 
@@ -59,4 +61,33 @@ func TestARunRemembersABoundedNumberOfVerdicts(t *testing.T) {
 		w.judged(ada, submitOf(g, run.Submission{}), answered(yes(0)))
 	}
 	require.Len(t, w.r.Judged, 50)
+}
+
+func TestARunRemembersABoundedNumberOfResults(t *testing.T) {
+	for questions, kept := range map[int]int{200: 5, 300: 3, 900: 1, 1100: 1} {
+		w := begin(t, "steps:\n  - { id: a, agent: A., check: ["+strings.TrimSuffix(strings.Repeat("{ ask: So? }, ", questions), ", ")+"] }\n  - { id: z, finish: ok }", limit(1000))
+		no := make([]run.Answer, questions)
+		for i := range no {
+			no[i] = yes(0)
+		}
+		w.r.Limits.RunDataBytes = 1 << 20 // for what is submitted; a verdict that fails is no run data
+		g := w.claim(ada, "a")
+		for range 60 {
+			w.judged(ada, submitOf(g, run.Submission{}), answered(no...))
+		}
+		require.Len(t, w.r.Judged, kept, "of %d questions", questions)
+	}
+}
+
+func TestTheRolesOfAProcessCountForItsShare(t *testing.T) {
+	share := func(roles int) int {
+		var all strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&all, "  - { id: s%d, person: %s%d, approve: Fine? }\n", i, strings.Repeat("é", 60), i%roles)
+		}
+		p, issues := process.Parse([]byte("---\nname: p\ndescription: d.\nsteps:\n" + all.String() + "  - { id: z, finish: ok }\n---\n"))
+		require.Empty(t, issues)
+		return run.Share(p)
+	}
+	require.GreaterOrEqual(t, share(10)-share(1), 9*(len(`"":"",`)+2*60+1+128), "each is bound to a group of up to 128 characters")
 }

@@ -19,10 +19,17 @@ const roomForNotes = 64 << 10
 // done one when and by whom.
 const stepShare = 500
 
-// Share is the most that the steps of a process take in the record of a run, in
-// bytes, besides what callers write.
+// roleShare is the most that a role takes in a record besides its name, in bytes: the
+// group that it is bound to.
+const roleShare = 140
+
+// Share is the most that the steps and roles of a process take in the record of a
+// run, in bytes, besides what callers write.
 func Share(p *process.Process) int {
 	n := 0
+	for _, role := range p.Roles() {
+		n += len(mustMarshal(role)) + roleShare
+	}
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		n += stepShare + 2*len(step.ID) // among the steps, and in run data
