@@ -3,12 +3,15 @@ package activities
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"github.com/agentprocess-temporal/server/identity/audit"
+	"github.com/agentprocess-temporal/server/identity/guard"
 	"github.com/agentprocess-temporal/server/operations"
 	"github.com/agentprocess-temporal/server/records"
 	"github.com/agentprocess-temporal/server/run"
@@ -130,6 +133,11 @@ func (a *Activities) look(ctx context.Context, org, runID string, status enumspb
 	if have != nil {
 		f.RecordSeq, f.over = have.Seq, have.State == string(run.Ended) || have.State == string(run.Cancelled)
 	}
+	if have == nil {
+		if deleted, err := a.deleted(ctx, latest); err != nil || deleted {
+			return f, nil, err
+		}
+	}
 	switch {
 	case f.over && endedByOthers(status) && have.Seq > want.Seq:
 		// That it was cancelled when its workflow was closed, only the record knows.
@@ -154,13 +162,30 @@ func keysOf(work []records.Work) []string {
 	return keys
 }
 
+// deleted reports whether an operator has deleted a run, or is about to. Temporal
+// goes on having its workflow for some seconds, and for good where it was restored to an
+// earlier moment. A run that was started again since, under the same id, is another.
+func (a *Activities) deleted(ctx context.Context, r *run.Run) (bool, error) {
+	return audit.Happened(ctx, a.Service.Pool, r.Org, r.ID, guard.DeleteRun, r.StartedAt)
+}
+
 // mend stores what the workflow knows: its record, and the outcomes of the writes
-// that it remembers, for the ledger.
+// that it remembers, for the ledger. What was deleted meanwhile goes again.
 func (a *Activities) mend(ctx context.Context, f Finding, latest *run.Run) error {
 	if f.Found == Differs {
 		if err := records.Outdate(ctx, a.Service.Pool, f.Org, f.RunID, f.RecordSeq); err != nil {
 			return err
 		}
 	}
-	return a.Service.Store(ctx, workflows.Projection{Record: latest.Record, Requests: latest.Requests})
+	if err := a.Service.Store(ctx, workflows.Projection{Record: latest.Record, Requests: latest.Requests}); err != nil {
+		return err
+	}
+	if deleted, err := a.deleted(ctx, latest); err != nil || !deleted {
+		return err
+	}
+	err := records.Delete(ctx, a.Service.Pool, f.Org, f.RunID)
+	if errors.Is(err, records.ErrNotFound) || errors.Is(err, records.ErrNotEnded) { // the latter is refused
+		return nil
+	}
+	return err
 }

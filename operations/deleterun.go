@@ -53,7 +53,7 @@ func (s *Service) deleteRun(ctx context.Context, caller identity.Caller, runID s
 	err = records.Delete(ctx, s.Pool, caller.Org, runID)
 	switch {
 	case errors.Is(err, records.ErrNotFound):
-		return notFound
+		return nil // it was there, and somebody else was faster
 	case errors.Is(err, records.ErrNotEnded):
 		return run.Refuse(run.Conflict, "the run has not ended: cancel it first", "not_ended")
 	}

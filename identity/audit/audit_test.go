@@ -3,6 +3,7 @@ package audit_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -116,4 +117,32 @@ func TestWhateverACallerChoseFitsIntoARow(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a\uFFFDb\uFFFD", got[0].Caller)
 	require.Less(t, len(got[0].Client), 600)
+}
+
+func TestWhetherSomethingHappenedToARun(t *testing.T) {
+	pool := testenv.Pool(t)
+	began := time.Now().Add(-time.Minute)
+	happened := func(since time.Time) bool {
+		t.Helper()
+		ok, err := audit.Happened(t.Context(), pool, "acme", "r_1", "delete_run", since)
+		require.NoError(t, err)
+		return ok
+	}
+	add := func(run, result string) {
+		t.Helper()
+		e := audit.Of(a1, "delete_run")
+		e.RunID, e.Result = run, result
+		require.NoError(t, audit.Insert(t.Context(), pool, e))
+	}
+	add("r_2", audit.OK)
+	require.False(t, happened(began), "that was another run")
+	add("r_1", audit.Begun)
+	require.True(t, happened(began), "it is not known to have been refused")
+	add("r_1", "conflict")
+	require.False(t, happened(began))
+	add("r_1", audit.OK)
+	add("r_1", audit.Begun)
+	add("r_1", "not_found")
+	require.True(t, happened(began))
+	require.False(t, happened(time.Now().Add(time.Minute)), "another run of that id began since")
 }

@@ -83,3 +83,16 @@ func List(ctx context.Context, db postgres.DB, q Query) ([]Entry, error) {
 	}
 	return entries, nil
 }
+
+// Happened reports whether a call that is logged before and after, of this action on
+// this run, was carried out since a moment, or has begun and is not known to have been
+// refused.
+func Happened(ctx context.Context, db postgres.DB, org, runID, action string, since time.Time) (happened bool, err error) {
+	err = db.QueryRow(ctx, `SELECT coalesce(bool_or(result = $5) OR (array_agg(result ORDER BY at DESC, id DESC))[1] = $6, false)
+		FROM audit WHERE org = $1 AND run_id = $2 AND run_id <> '' AND action = $3 AND at > $4`,
+		org, runID, action, since, OK, Begun).Scan(&happened)
+	if err != nil {
+		return false, fmt.Errorf("audit: %w", err)
+	}
+	return happened, nil
+}
