@@ -19,8 +19,17 @@ const (
 	giveUpTelling = 10 * time.Minute
 )
 
-func (w *processRun) projection() Projection {
-	return Projection{Record: w.r.Record, Requests: w.r.Unstored()}
+// mostStored is how many requests are stored at once, the oldest first: Temporal takes
+// two megabytes of one argument, and writes go on to come in while storing is tried
+// again.
+const mostStored = manyUnstored + 100
+
+func (w *processRun) projection(ctx workflow.Context) Projection {
+	requests := w.r.Unstored()
+	if len(requests) > mostStored && workflow.GetVersion(ctx, "store in parts", workflow.DefaultVersion, 1) == 1 {
+		requests = requests[:mostStored]
+	}
+	return Projection{Record: w.r.Record, Requests: requests}
 }
 
 func requestIDs(requests []run.Request) []string {
@@ -43,7 +52,7 @@ func storing(ctx workflow.Context, timeout, giveUp time.Duration, summary string
 
 // project stores the record and the outcomes the ledger may not have.
 func (w *processRun) project(ctx workflow.Context) {
-	p := w.projection()
+	p := w.projection(ctx)
 	w.projecting, w.stale = true, false
 	done := workflow.ExecuteActivity(storing(ctx, storeTimeout, 0, "store the record"), ActivityProject, p)
 	workflow.GoNamed(ctx, "store", func(ctx workflow.Context) {
@@ -79,7 +88,7 @@ func (w *processRun) notify(ctx workflow.Context) {
 	if w.owesMany() {
 		owed = owed[:manyOwed]
 	}
-	d := Delivery{Projection: w.projection(), Notifications: slices.Clone(owed)}
+	d := Delivery{Projection: w.projection(ctx), Notifications: slices.Clone(owed)}
 	w.telling = true
 	done := workflow.ExecuteActivity(storing(ctx, tellTimeout, giveUpTelling, "notify: "+d.Notifications[0].Kind+" "+d.Notifications[0].StepID), ActivityNotify, d)
 	workflow.GoNamed(ctx, "notify", func(ctx workflow.Context) {
@@ -106,10 +115,15 @@ func (w *processRun) notify(ctx workflow.Context) {
 func (w *processRun) projectNow(ctx workflow.Context) error {
 	w.open()
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	p := w.projection()
-	if err := workflow.ExecuteActivity(storing(ctx, storeTimeout, time.Minute, "store the record, on request"), ActivityProject, p).Get(ctx, nil); err != nil {
-		return err
+	left := w.r.CountUnstored()
+	for {
+		p := w.projection(ctx)
+		if err := workflow.ExecuteActivity(storing(ctx, storeTimeout, time.Minute, "store the record, on request"), ActivityProject, p).Get(ctx, nil); err != nil {
+			return err
+		}
+		w.r.MarkStored(requestIDs(p.Requests), workflow.Now(ctx))
+		if left -= len(p.Requests); left <= 0 || w.r.CountUnstored() == 0 {
+			return nil
+		}
 	}
-	w.r.MarkStored(requestIDs(p.Requests), workflow.Now(ctx))
-	return nil
 }
